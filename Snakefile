@@ -1,0 +1,31 @@
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "params.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/acquire.smk"
+include: "workflow/rules/code.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/synthesize.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/figures.smk"
+
+
+# Must stand in this file: a default target in an included file is not used.
+rule all:
+    default_target: True
+    input:
+        rules.acquired.input,
+        rules.coded.input,
+        rules.trained.input,
+        rules.synthesized.input,
+        rules.measured.input,
+        rules.drawn.input,
+
+
+onsuccess:
+    finish(workflow)

@@ -1,0 +1,1 @@
+"""Synthetic survey records by minus-one data prediction (W. H. Press)."""

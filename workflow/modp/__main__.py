@@ -1,0 +1,50 @@
+"""Run one step of the pipeline: ``python -m modp STEP --help``."""
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from modp.cli.output import Log
+from modp.errors import InputError
+
+STEPS = {
+    "acquire": "fetch or copy one source file",
+    "code": "turn raw records into coded records and their codebook",
+    "bootstrap": "resample the records: the ideal that a synthesis is compared with",
+    "train": "fit a model in stages",
+    "synthesize": "draw one instance from a model",
+    "postprocess": "make a variant of a model's instances",
+    "measure": "compare one synthetic table's crosstab with the true one",
+    "tables": "summarise all variants: tables, metrics, plot data",
+    "figure": "draw one figure",
+    "schemas": "write the JSON schemas of the configuration files",
+}
+"""Each step is the module of the same name in modp.cli."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one step; return 0, or 1 with a message if what the user gave cannot be used."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(prog="python -m modp", description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    wanted = arguments[0] if arguments and arguments[0] in STEPS else None
+    module = importlib.import_module(f"modp.cli.{wanted}") if wanted else None
+    for name, summary in STEPS.items():
+        step = steps.add_parser(name, help=summary, description=summary)
+        if module and name == wanted:
+            module.add_arguments(step)
+            step.add_argument("--log", type=Path, help="also write messages to this file")
+    options = parser.parse_args(arguments)
+    assert module is not None
+    log = Log(options.log)
+    try:
+        module.run(options, log)
+    except InputError as fault:
+        log(f"error in {wanted}: {fault}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

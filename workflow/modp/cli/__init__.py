@@ -1,0 +1,1 @@
+"""The steps of the pipeline as commands: files and parameters meet the science only here."""

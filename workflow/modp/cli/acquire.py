@@ -1,0 +1,64 @@
+"""Bring one source file into data/raw, with its provenance beside it."""
+
+import argparse
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+from tqdm import tqdm
+
+from modp import pums
+from modp.cli.output import Log, written
+from modp.config import load
+from modp.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
+    parser.add_argument("--file", required=True, help="name of the source file")
+    parser.add_argument("--downloads", type=Path, required=True, help="folder of files fetched by hand")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--provenance", type=Path, required=True)
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Copy or fetch the file, then write where it came from."""
+    dataset = load(options.dataset, pums.Dataset)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    local = dataset.path(options.file)
+    if local is not None:
+        provenance = _copy(Path(local), local, options.out)
+    else:
+        assert dataset.census is not None
+        by_hand = options.downloads / dataset.census.folder / options.file
+        url = dataset.url(options.file)
+        if by_hand.exists():
+            provenance = _copy(by_hand, url, options.out)
+        else:
+            log(f"fetching {url}")
+            provenance = _fetch(url, options.out, by_hand)
+    with written(options.provenance) as path:
+        path.write_text(json.dumps(asdict(provenance), indent=1) + "\n")
+    log(f"{options.out}: {provenance.bytes:,} bytes, sha256 {provenance.sha256}")
+
+
+def _copy(source: Path, origin: str, target: Path) -> pums.Provenance:
+    if not source.is_file():
+        raise InputError(f"{source}: there is no such file; the dataset YAML names it under 'files'")
+    if source.stat().st_size == 0:
+        raise InputError(f"{source} is empty")
+    with written(target) as path:
+        shutil.copyfile(source, path)
+    return pums.Provenance(origin, target.stat().st_size, pums.sha256(target), None)
+
+
+def _fetch(url: str, target: Path, by_hand: Path) -> pums.Provenance:
+    with tqdm(unit="B", unit_scale=True, desc=target.name, disable=None) as bar:
+
+        def progress(received: int, total: int | None) -> None:
+            bar.total = total
+            bar.update(received - bar.n)
+
+        return pums.fetch(url, target, by_hand, progress)

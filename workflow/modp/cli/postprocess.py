@@ -1,0 +1,73 @@
+"""Make one variant: pass-through, choice between instances, removal of structural zeros."""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from modp import draw, postprocess, records, seeds
+from modp.cli.output import Log, written
+from modp.cli.inputs import coded
+from modp.cli.predictions import Predictions
+from modp.config import check
+from modp.crosstab import crosstab, structural_zeros
+from modp.params import Variant
+from modp.questions import Codebook
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--instances", type=Path, nargs="+", required=True, help="in order")
+    parser.add_argument("--variant", type=json.loads, required=True, help="the variant, as JSON")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--out", type=Path, required=True)
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Apply the variant's treatments in their order."""
+    codes, codebook = coded(options.records, options.codebook)
+    variant = check(options.variant, Variant, "variant")
+    starts = codebook.block_starts
+    instances, bits = [], np.zeros(0)
+    for path in options.instances:
+        drawn, extra = records.read(path, codebook, ["entropy_bits"])
+        instances.append(drawn)
+        bits = extra["entropy_bits"]
+    if variant.pass_through:
+        for number, drawn in enumerate(instances, start=1):
+            rng = seeds.generator(options.seed, "pass-through", variant.row, str(number))
+            instances[number - 1] = draw.pass_through(drawn, codes, variant.pass_through, rng)
+        bits = _mixed_entropy(options, codes, codebook, variant.pass_through)
+
+    counts = crosstab(codes, starts)
+    synthetic = instances[0]
+    if variant.threshold is not None:
+        chosen = postprocess.select(instances, counts, starts, variant.threshold)
+        synthetic = np.stack(instances)[chosen, np.arange(len(codes))]
+        log(f"{variant.row}: {np.mean(chosen > 0):.1%} of the records took a later instance")
+    keep = np.ones(len(codes), bool)
+    if variant.remove_zeros:
+        keep = ~postprocess.violations(synthetic, structural_zeros(counts, starts), starts)
+        log(f"{variant.row}: {np.mean(~keep):.1%} of the records held a structural zero and were removed")
+    with written(options.out) as path:
+        extra = {"record": np.flatnonzero(keep), "entropy_bits": bits[keep]}
+        records.write(path, synthetic[keep], codebook, extra)
+    log(f"{variant.row}: {keep.sum():,} synthetic records")
+
+
+def _mixed_entropy(
+    options: argparse.Namespace, codes: np.ndarray, codebook: Codebook, p: float
+) -> np.ndarray:
+    """Entropy of answers that are the true ones with probability p, else drawn."""
+    starts = codebook.block_starts
+    return np.concatenate(
+        [
+            draw.entropy_bits(draw.mixed(probabilities, records.one_hot(chunk, starts), p))
+            for chunk, probabilities in Predictions(options.weights, codes, codebook, options.device)
+        ]
+    )

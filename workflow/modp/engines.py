@@ -1,0 +1,80 @@
+"""What Snakemake and DVC need to be told of the code and of each other."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from modp.config import read_yaml
+from modp.tables import headline
+
+PACKAGE = Path(__file__).parent
+
+
+def modules_of(step: str) -> list[str]:
+    """Return the files of this package that a step runs, found by following its imports.
+
+    Paths are relative to the working directory where possible, sorted. Package ``__init__``
+    files hold nothing but a docstring and are left out.
+    """
+    found: set[Path] = set()
+    pending = [PACKAGE / "cli" / f"{step}.py"]
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending += _imports(path)
+    return sorted(os.path.relpath(path) for path in found)
+
+
+def _imports(path: Path) -> list[Path]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    own = [name.split(".")[1:] for name in names if name.startswith("modp.")]
+    paths = [PACKAGE.joinpath(*parts).with_suffix(".py") for parts in own]
+    return [p for p in paths if p.exists()]
+
+
+def inside_dvc() -> bool:
+    """Whether this process was started by a stage of DVC, which then does the recording."""
+    return "DVC_STAGE" in os.environ
+
+
+def ran_everything(workflow: Any) -> bool:
+    """Whether a Snakemake run brought all results up to date, not only some targets."""
+    settings = workflow.dag_settings
+    partial = settings.until or settings.omit_from or settings.batch
+    return workflow.is_main_process and not partial and set(settings.targets) <= {"all"}
+
+
+def say_what_was_made(results: str) -> None:
+    """Print, in a few lines, what a run made and where to look."""
+    metrics = json.loads(Path(results, "metrics.json").read_text())
+    print("\n" + "\n".join(headline(metrics)))
+    print(f"look at  {results}/figures/accuracy.png and the other figures there")
+    print(f"         {results}/tables/accuracy.md")
+    print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
+
+
+def record_in_dvc(config: dict[str, Any], params_file: str) -> None:
+    """Let DVC take up what Snakemake has made, so that ``dvc repro`` has nothing to do.
+
+    Nothing is recorded where there is no DVC repository, and where the run's configuration is
+    not what params_file says: DVC would book these results under the wrong parameters.
+    """
+    if not Path(".dvc").is_dir():
+        return
+    if config != read_yaml(params_file):
+        print(f"not recorded in DVC: the run had --config values that {params_file} does not say")
+        return
+    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode:
+        print(f"warning: DVC could not record the results:\n{outcome.stderr.strip()}")

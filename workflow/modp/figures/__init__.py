@@ -1,0 +1,1 @@
+"""Figures, each drawn from the run's own files by a function over arrays or data frames."""

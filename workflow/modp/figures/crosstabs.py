@@ -1,0 +1,91 @@
+"""True against synthetic crosstab counts (the paper's Figures 1, 2, 4, 5 and 6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from modp.figures import style
+
+SMALLEST = 0.8
+UNIVARIATE_SMALLEST = 10.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One table to compare with the true one.
+
+    ``true`` and ``synthetic`` are counts, shape (cells,), scaled to equal totals;
+    ``univariate`` marks the cells of a category with itself. ``median`` is of |ln ratio| over all
+    cells, ``ratio`` is to the bootstrap's.
+    """
+
+    name: str
+    true: np.ndarray
+    synthetic: np.ndarray
+    univariate: np.ndarray
+    records: int
+    median: float
+    ratio: float
+
+
+def draw(panels: Sequence[Panel], title: str) -> Figure:
+    """Draw one panel in counts, or several side by side in probabilities, as the paper does.
+
+    Both axes are logarithmic; one pseudocount is added to every cell, so that empty cells show
+    along the lower and left edges. The inset shows the categories' own counts.
+    """
+    style.use()
+    width = style.COLUMN_IN if len(panels) == 1 else 1.9 * style.COLUMN_IN
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(width, style.COLUMN_IN * 1.02), squeeze=False, layout="constrained"
+    )
+    for axis, panel in zip(axes[0], panels, strict=True):
+        _panel(axis, panel, as_probabilities=len(panels) > 1)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _panel(axis: Axes, panel: Panel, as_probabilities: bool) -> None:
+    scale = 1 / panel.records if as_probabilities else 1.0
+    pair = ~panel.univariate
+    limits = np.array([SMALLEST, 1.03 * panel.records]) * scale
+    if as_probabilities:
+        limits = 10 ** np.array([np.floor(np.log10(limits[0])), 0])
+    axis.loglog(
+        (panel.true[pair] + 1) * scale,
+        (panel.synthetic[pair] + 1) * scale,
+        ".",
+        color=style.CELLS,
+        markersize=2,
+        alpha=0.35,
+        markeredgewidth=0,
+        rasterized=True,
+    )
+    _frame(axis, limits)
+    what = "probability" if as_probabilities else "count + 1"
+    axis.set_xlabel(f"true {what}")
+    axis.set_ylabel(f"synthetic {what}")
+    against = "" if panel.name == "bootstrap" else f" ({panel.ratio:.1f} × bootstrap)"
+    axis.set_title(f"{panel.name}: median |ln ratio| {panel.median:.3f}{against}", fontweight="normal")
+
+    inset = axis.inset_axes((0.6, 0.07, 0.38, 0.38))
+    inset.loglog(
+        panel.true[panel.univariate] * scale,
+        panel.synthetic[panel.univariate] * scale,
+        ".",
+        color=style.UNIVARIATE,
+        markersize=3,
+        markeredgewidth=0,
+    )
+    _frame(inset, np.array([UNIVARIATE_SMALLEST, 1.15 * panel.records]) * scale)
+    inset.tick_params(labelsize=6, pad=1)
+    inset.set_title("single answers", fontsize=7, fontweight="normal", pad=2)
+
+
+def _frame(axis: Axes, limits: np.ndarray) -> None:
+    axis.plot(limits, limits, color=style.GUIDE, linewidth=0.7, zorder=0)
+    axis.set(xlim=limits, ylim=limits, aspect="equal")

@@ -1,0 +1,48 @@
+"""How close every row comes to the ideal, in one picture."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from modp.figures import style
+
+TICKS = (0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
+
+
+def draw(table: pd.DataFrame, title: str) -> Figure:
+    """Draw median, mean and r.m.s. of d as ratios to the bootstrap's, a line a row.
+
+    Parameters
+    ----------
+    table : the accuracy table; its cells between questions are drawn
+    """
+    style.use()
+    part = table[table["cells"] == "between"].iloc[::-1]
+    names = [f"{m} {v}".strip() for m, v in zip(part["model"], part["variant"], strict=True)]
+    figure, axis = plt.subplots(figsize=(1.25 * style.COLUMN_IN, 1.1 + 0.3 * len(part)), layout="constrained")
+    at = np.arange(len(part))
+    ratios = part[[f"ratio_{m}" for m in style.MEASURE_NAMES]]
+    axis.hlines(at, ratios.min(axis=1), ratios.max(axis=1), color="0.8", linewidth=1.5, zorder=1)
+    axis.axvline(1, color=style.GUIDE, linewidth=0.9, zorder=0)
+    for measure, name in style.MEASURE_NAMES.items():
+        axis.plot(
+            ratios[f"ratio_{measure}"],
+            at,
+            style.MEASURE_MARKS[measure],
+            color=style.MEASURE_COLOURS[measure],
+            label=name,
+        )
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(FixedLocator(TICKS))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
+    axis.set_xlim(0.85 * min(1, np.nanmin(ratios)), 1.15 * np.nanmax(ratios))
+    axis.set_yticks(at, names)
+    axis.set_xlabel(
+        "|ln(synthetic / true count)| as a multiple of a bootstrap resample's; cells between questions"
+    )
+    axis.set_title(title)
+    axis.legend(title="over cells", frameon=False, loc="lower right")
+    return figure

@@ -1,0 +1,43 @@
+"""Loss against epoch, a curve a model."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from modp.figures import style
+
+LOSS_NAMES = {"mean_square": "mean square", "z": "z-loss"}
+
+
+def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
+    """Draw the loss over all records after each epoch, a panel for each loss used.
+
+    Parameters
+    ----------
+    histories : model -> its history, with columns loss_name, epoch and loss
+    """
+    style.use()
+    history = pd.concat(histories, names=["model"]).reset_index("model")
+    losses = list(dict.fromkeys(history["loss_name"]))
+    figure, axes = plt.subplots(
+        1, len(losses), figsize=(1.7 * style.COLUMN_IN, 3.0), squeeze=False, layout="constrained"
+    )
+    for axis, loss in zip(axes[0], losses, strict=True):
+        sns.lineplot(
+            history[history["loss_name"] == loss],
+            x="epoch",
+            y="loss",
+            hue="model",
+            style="model",
+            hue_order=list(histories),
+            style_order=list(histories),
+            palette="colorblind",
+            errorbar=None,
+            ax=axis,
+        )
+        axis.set(yscale="log", xlabel="epoch of the stage", ylabel="loss over all records")
+        axis.set_title(LOSS_NAMES[loss], fontweight="normal")
+        axis.legend(title=None, frameon=False)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure

@@ -1,0 +1,22 @@
+rule acquire:
+    """Fetch or copy one source file, whole or not at all."""
+    input:
+        dataset=DATASET_YAML,
+        local=lambda w: DATASET.path(w.file) or [],
+        code=code_of("acquire"),
+    output:
+        file=f"{RAW}/{{file}}",
+        provenance=f"{RAW}/{{file}}.provenance.json",
+    log:
+        f"{LOGS}/acquire/{{file}}.log",
+    wildcard_constraints:
+        file="|".join(re.escape(name) for name in DATASET.names),
+    shell:
+        "python -m modp acquire --dataset {input.dataset:q} --file {wildcards.file:q}"
+        " --downloads data/downloads --out {output.file:q}"
+        " --provenance {output.provenance:q} --log {log:q}"
+
+
+rule acquired:
+    input:
+        expand(rules.acquire.output, file=DATASET.names),

@@ -1,0 +1,59 @@
+"""What all rules share: the checked parameters, the data set, names of files."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from modp import engines, pums
+from modp.config import check, load
+from modp.errors import InputError
+from modp.params import BOOTSTRAP, Params
+from modp.questions import QuestionSet
+
+# Jobs run `python`: the one that runs Snakemake, also when its environment is not activated.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+try:
+    PARAMS = check(dict(config), Params, "params.yaml (or --config)")
+    DATASET_YAML = pums.dataset_path(PARAMS.dataset)
+    DATASET = load(DATASET_YAML, pums.Dataset)
+    QUESTIONS_YAML = pums.question_set_path(DATASET.questions)
+    load(QUESTIONS_YAML, QuestionSet)
+except InputError as fault:
+    sys.exit(f"error in the configuration: {fault}")
+
+NAME = Path(DATASET_YAML).stem
+RAW = f"data/raw/{NAME}"
+RESULTS = f"results/{NAME}"
+LOGS = f"logs/{NAME}"
+MODELS = list(PARAMS.models)
+VARIANTS = {variant.row: variant for variant in PARAMS.variants}
+
+
+wildcard_constraints:
+    model=r"[^/]+",
+    variant=r"[^/]+",
+    instance=r"\d+",
+    figure=r"[^/]+",
+
+
+def code_of(step):
+    """The modules that a step runs, as inputs: a changed module makes its results stale."""
+    return engines.modules_of(step)
+
+
+def cells(row):
+    return f"{RESULTS}/cells/{row}.parquet"
+
+
+def synthetic(row):
+    return f"{RESULTS}/{row}.parquet" if row == BOOTSTRAP else f"{RESULTS}/{row}/synthetic.parquet"
+
+
+def finish(workflow):
+    """Say what was made, and let DVC record it, after a run of everything."""
+    if engines.ran_everything(workflow) and not engines.inside_dvc():
+        engines.say_what_was_made(RESULTS)
+        engines.record_in_dvc(dict(config), "params.yaml")

@@ -1,0 +1,40 @@
+# figure -> what the step draws it from: the rows' cells, or the models' histories
+FIGURES = {
+    **{
+        name: ("crosstabs", rows, [cells(row) for row in rows])
+        for name, rows in PARAMS.figures.items()
+    },
+    "accuracy": ("overview", [], []),
+    "training": ("training", MODELS, expand(rules.train.output.history, model=MODELS)),
+}
+
+
+rule figure:
+    """Draw one figure, as a bitmap and as a vector graphic."""
+    input:
+        table=rules.tables.output.table,
+        inputs=lambda w: FIGURES[w.figure][2],
+        code=code_of("figure"),
+    output:
+        report(
+            f"{RESULTS}/figures/{{figure}}.png",
+            category="Figures",
+            caption="../report/figure.rst",
+            labels={"figure": "{figure}"},
+        ),
+        f"{RESULTS}/figures/{{figure}}.pdf",
+    log:
+        f"{LOGS}/figures/{{figure}}.log",
+    params:
+        kind=lambda w: FIGURES[w.figure][0],
+        names=lambda w: FIGURES[w.figure][1],
+        title=DATASET.title,
+    shell:
+        "python -m modp figure --kind {params.kind} --title {params.title:q}"
+        " --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
+        " --out {output:q} --log {log:q}"
+
+
+rule drawn:
+    input:
+        expand(rules.figure.output, figure=FIGURES),
