@@ -22,9 +22,8 @@ rule all:
         rules.acquired.input,
         rules.coded.input,
         rules.trained.input,
-        rules.synthesized.input,
-        rules.measured.input,
-        rules.drawn.input,
+        expand(rules.synthesize.output, model=MODELS),
+        rules.reported.input,
 
 
 onsuccess:

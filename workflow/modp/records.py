@@ -65,9 +65,7 @@ def read(
     return codes, {name: table.column(name).to_numpy() for name in extra}
 
 
-def _indices(
-    column: pa.DictionaryArray, categories: list[str], path: Path, name: str
-) -> np.ndarray:
+def _indices(column: pa.DictionaryArray, categories: list[str], path: Path, name: str) -> np.ndarray:
     values = column.dictionary.to_pylist()
     strangers = sorted(set(values) - set(categories))
     if strangers or column.null_count:

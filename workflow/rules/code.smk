@@ -38,3 +38,4 @@ rule coded:
     input:
         rules.code.output,
         rules.bootstrap.output,
+        measures(BOOTSTRAP, CELLS),

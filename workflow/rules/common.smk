@@ -29,13 +29,13 @@ RAW = f"data/raw/{NAME}"
 RESULTS = f"results/{NAME}"
 LOGS = f"logs/{NAME}"
 MODELS = list(PARAMS.models)
+CELLS, SUMMARY = "cells.parquet", "summary.json"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
 
 
 wildcard_constraints:
     model=r"[^/]+",
     variant=r"[^/]+",
-    instance=r"\d+",
     figure=r"[^/]+",
 
 
@@ -44,8 +44,12 @@ def code_of(step):
     return engines.modules_of(step)
 
 
-def cells(row):
-    return f"{RESULTS}/cells/{row}.parquet"
+def measures(row, file):
+    return f"{RESULTS}/measures/{row}/{file}"
+
+
+def instance(model, number):
+    return f"{RESULTS}/instances/{model}/{number}.parquet"
 
 
 def synthetic(row):

@@ -1,11 +1,11 @@
-# figure -> what the step draws it from: the rows' cells, or the models' histories
+# figure -> what the step draws it from: the rows' cells, or the models' training histories
 FIGURES = {
     **{
-        name: ("crosstabs", rows, [cells(row) for row in rows])
+        name: ("crosstabs", rows, [measures(row, CELLS) for row in rows])
         for name, rows in PARAMS.figures.items()
     },
     "accuracy": ("overview", [], []),
-    "training": ("training", MODELS, expand(rules.train.output.history, model=MODELS)),
+    "training": ("training", MODELS, expand(rules.train.output.plot, model=MODELS)),
 }
 
 
@@ -35,6 +35,7 @@ rule figure:
         " --out {output:q} --log {log:q}"
 
 
-rule drawn:
+rule reported:
     input:
+        rules.tables.output,
         expand(rules.figure.output, figure=FIGURES),

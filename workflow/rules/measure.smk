@@ -6,24 +6,26 @@ rule measure:
         synthetic=lambda w: synthetic(w.row),
         code=code_of("measure"),
     output:
-        f"{RESULTS}/cells/{{row}}.parquet",
+        cells=measures("{row}", CELLS),
+        summary=measures("{row}", SUMMARY),
     log:
-        f"{LOGS}/cells/{{row}}.log",
+        f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
         row="|".join(re.escape(row) for row in PARAMS.rows),
+    params:
+        drawn=lambda w: "" if w.row == BOOTSTRAP else "--drawn",
     shell:
         "python -m modp measure --records {input.records:q} --codebook {input.codebook:q}"
-        " --synthetic {input.synthetic:q} --out {output:q} --log {log:q}"
+        " --synthetic {input.synthetic:q} {params.drawn} --cells {output.cells:q}"
+        " --summary {output.summary:q} --log {log:q}"
 
 
 rule tables:
     """Summarise all rows: the accuracy table, metrics.json, and data for DVC's plots."""
     input:
-        records=rules.code.output.records,
         codebook=rules.code.output.codebook,
-        synthetic=[synthetic(row) for row in PARAMS.rows],
-        cells=[cells(row) for row in PARAMS.rows],
-        histories=expand(rules.train.output.history, model=MODELS),
+        cells=[measures(row, CELLS) for row in PARAMS.rows],
+        summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
         code=code_of("tables"),
     output:
         table=f"{RESULTS}/tables/accuracy.parquet",
@@ -33,26 +35,15 @@ rule tables:
             caption="../report/accuracy.rst",
         ),
         metrics=f"{RESULTS}/metrics.json",
-        accuracy_plot=f"{RESULTS}/plots/accuracy.csv",
-        history_plots=expand(f"{RESULTS}/plots/history/{{model}}.csv", model=MODELS),
+        plot=f"{RESULTS}/plots/accuracy.csv",
     log:
         f"{LOGS}/tables.log",
     params:
         rows=PARAMS.rows,
-        models=MODELS,
         title=DATASET.title,
         seed=PARAMS.seed,
-        plots=f"{RESULTS}/plots",
     shell:
-        "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
-        " --rows {params.rows:q} --synthetic {input.synthetic:q} --cells {input.cells:q}"
-        " --models {params.models:q} --histories {input.histories:q}"
-        " --title {params.title:q} --seed {params.seed} --table {output.table:q}"
-        " --markdown {output.markdown:q} --metrics {output.metrics:q} --plots {params.plots:q}"
-        " --log {log:q}"
-
-
-rule measured:
-    input:
-        rules.tables.output,
-        rules.tables.input.cells,
+        "python -m modp tables --codebook {input.codebook:q} --rows {params.rows:q}"
+        " --cells {input.cells:q} --summaries {input.summaries:q} --title {params.title:q}"
+        " --seed {params.seed} --table {output.table:q} --markdown {output.markdown:q}"
+        " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

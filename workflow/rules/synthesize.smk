@@ -1,21 +1,21 @@
 rule synthesize:
-    """Draw one instance: a synthetic record from each true one."""
+    """Draw a model's instances: in each, one synthetic record from every true one."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         weights=rules.train.output.weights,
         code=code_of("synthesize"),
     output:
-        f"{RESULTS}/instances/{{model}}/{{instance}}.parquet",
+        [instance("{model}", number + 1) for number in range(PARAMS.instances)],
     log:
-        f"{LOGS}/{{model}}/synthesize-{{instance}}.log",
+        f"{LOGS}/{{model}}/synthesize.log",
     params:
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
         "python -m modp synthesize --records {input.records:q} --codebook {input.codebook:q}"
-        " --name {wildcards.model:q} --weights {input.weights:q} --instance {wildcards.instance}"
-        " --seed {params.seed} --device {params.device} --out {output:q} --log {log:q}"
+        " --name {wildcards.model:q} --weights {input.weights:q} --seed {params.seed}"
+        " --device {params.device} --out {output:q} --log {log:q}"
 
 
 rule postprocess:
@@ -25,8 +25,8 @@ rule postprocess:
         codebook=rules.code.output.codebook,
         weights=rules.train.output.weights,
         instances=lambda w: [
-            f"{RESULTS}/instances/{w.model}/{k + 1}.parquet"
-            for k in range(VARIANTS[f"{w.model}/{w.variant}"].instances)
+            instance(w.model, number + 1)
+            for number in range(VARIANTS[f"{w.model}/{w.variant}"].instances)
         ],
         code=code_of("postprocess"),
     output:
@@ -42,13 +42,3 @@ rule postprocess:
         " --weights {input.weights:q} --instances {input.instances:q}"
         " --variant {params.variant:q} --seed {params.seed} --device {params.device}"
         " --out {output:q} --log {log:q}"
-
-
-rule synthesized:
-    input:
-        expand(
-            rules.synthesize.output,
-            model=MODELS,
-            instance=range(1, PARAMS.instances + 1),
-        ),
-        [synthetic(row) for row in VARIANTS],

@@ -57,9 +57,7 @@ def _overview(options: argparse.Namespace) -> Figure:
 
 
 def _training(options: argparse.Namespace) -> Figure:
-    histories = {
-        name: pd.read_parquet(path) for name, path in zip(options.names, options.inputs, strict=True)
-    }
+    histories = {name: pd.read_csv(path) for name, path in zip(options.names, options.inputs, strict=True)}
     return training.draw(histories, f"{options.title}: training")
 
 

@@ -1,6 +1,7 @@
-"""Compare one synthetic table's crosstab with the true one, cell by cell."""
+"""Compare one synthetic table with the true records: every cell of the crosstab, and a summary."""
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pyarrow.parquet as pq
 from modp import accuracy, records
 from modp.cli.output import Log, written
 from modp.cli.inputs import coded
-from modp.crosstab import crosstab
+from modp.crosstab import crosstab, structural_zeros
+from modp.postprocess import violations
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,16 +20,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--synthetic", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")
+    parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
+    parser.add_argument("--summary", type=Path, required=True, help="what is counted by record")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Write one line for every cell i <= j."""
+    """Count, compare, write."""
     codes, codebook = coded(options.records, options.codebook)
-    synthetic, _ = records.read(options.synthetic, codebook)
+    synthetic, extra = records.read(options.synthetic, codebook, ["entropy_bits"] if options.drawn else [])
     starts = codebook.block_starts
     first, second = np.triu_indices(int(starts[-1]))
-    true_counts = crosstab(codes, starts)[first, second]
+    all_true = crosstab(codes, starts)
+    true_counts = all_true[first, second]
     counts = crosstab(synthetic, starts)[first, second]
     scaled = accuracy.scaled(counts, len(codes), len(synthetic))
     log_ratio = accuracy.log_ratio(true_counts, scaled)
@@ -46,8 +51,16 @@ def run(options: argparse.Namespace, log: Log) -> None:
             "merit": accuracy.figure_of_merit(log_ratio, z),
         }
     )
-    with written(options.out) as path:
+    with written(options.cells) as path:
         pq.write_table(table, path, compression="zstd")
+    held = violations(synthetic, structural_zeros(all_true, starts), starts)
+    summary = {
+        "records": len(synthetic),
+        "zero_records": int(held.sum()),
+        "entropy_bits": float(np.median(extra["entropy_bits"])) if options.drawn and len(synthetic) else None,
+    }
+    with written(options.summary) as path:
+        path.write_text(json.dumps(summary) + "\n")
     if len(synthetic):
         log(f"{options.synthetic}: median |ln ratio| {np.median(np.abs(log_ratio)):.4f} over all cells")
     else:

@@ -1,4 +1,4 @@
-"""Draw one instance from a model: one synthetic record from each true one."""
+"""Draw instances from a model: in each, one synthetic record from every true one."""
 
 import argparse
 from pathlib import Path
@@ -17,22 +17,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--name", required=True, help="the model's name in params.yaml")
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--instance", type=int, required=True, help="number of the instance, from 1")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, nargs="+", required=True, help="one file an instance")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw every answer of every record."""
     codes, codebook = coded(options.records, options.codebook)
     starts = codebook.block_starts
-    rng = seeds.generator(options.seed, "synthesize", options.name, str(options.instance))
-    drawn, bits = [], []
+    streams = [
+        seeds.generator(options.seed, "synthesize", options.name, str(number))
+        for number in range(1, len(options.out) + 1)
+    ]
+    drawn: list[list[np.ndarray]] = [[] for _ in streams]
+    bits = []
     for chunk, probabilities in Predictions(options.weights, codes, codebook, options.device):
-        drawn.append(draw.independent(probabilities, starts, rng.random(chunk.shape)))
         bits.append(draw.entropy_bits(probabilities))
+        for instance, rng in zip(drawn, streams, strict=True):
+            instance.append(draw.independent(probabilities, starts, rng.random(chunk.shape)))
     extra = {"record": np.arange(len(codes)), "entropy_bits": np.concatenate(bits)}
-    with written(options.out) as path:
-        records.write(path, np.concatenate(drawn), codebook, extra)
-    log(f"{options.name}, instance {options.instance}: {len(codes):,} records drawn")
+    for target, instance in zip(options.out, drawn, strict=True):
+        with written(target) as path:
+            records.write(path, np.concatenate(instance), codebook, extra)
+    log(f"{options.name}: {len(options.out)} instances of {len(codes):,} records drawn")

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--history", type=Path, required=True)
+    parser.add_argument("--plot", type=Path, required=True, help="CSV copy of the history for DVC's plots")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
@@ -54,8 +55,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
             history = trainer.fit(recipe.stages, progress)
         except FloatingPointError as failure:
             raise InputError(f"{options.name}: {failure}; give that stage a smaller learning_rate") from None
+    frame = pd.DataFrame(train.history_columns(history))
     with written(options.history) as path:
-        pd.DataFrame(train.history_columns(history)).to_parquet(path, index=False)
+        frame.to_parquet(path, index=False)
+    with written(options.plot) as path:
+        frame.rename_axis("step").to_csv(path)
     with written(options.weights) as path:
         blades.save(path, model, codebook.digest)
     log(f"{options.name}: trained on {device} in {time.perf_counter() - began:.0f} s")

@@ -41,7 +41,7 @@ def draw(panels: Sequence[Panel], title: str) -> Figure:
     style.use()
     width = style.COLUMN_IN if len(panels) == 1 else 1.9 * style.COLUMN_IN
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(width, style.COLUMN_IN * 1.02), squeeze=False, layout="constrained"
+        1, len(panels), figsize=(width, 1.08 * style.COLUMN_IN), squeeze=False, layout="constrained"
     )
     for axis, panel in zip(axes[0], panels, strict=True):
         _panel(axis, panel, as_probabilities=len(panels) > 1)
@@ -70,7 +70,7 @@ def _panel(axis: Axes, panel: Panel, as_probabilities: bool) -> None:
     axis.set_xlabel(f"true {what}")
     axis.set_ylabel(f"synthetic {what}")
     against = "" if panel.name == "bootstrap" else f" ({panel.ratio:.1f} × bootstrap)"
-    axis.set_title(f"{panel.name}: median |ln ratio| {panel.median:.3f}{against}", fontweight="normal")
+    axis.set_title(f"{panel.name}\nmedian |ln ratio| {panel.median:.3f}{against}", fontweight="normal")
 
     inset = axis.inset_axes((0.6, 0.07, 0.38, 0.38))
     inset.loglog(

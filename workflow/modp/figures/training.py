@@ -20,19 +20,22 @@ def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
     style.use()
     history = pd.concat(histories, names=["model"]).reset_index("model")
     losses = list(dict.fromkeys(history["loss_name"]))
+    colours = dict(zip(histories, sns.color_palette("colorblind", len(histories)), strict=True))
     figure, axes = plt.subplots(
         1, len(losses), figsize=(1.7 * style.COLUMN_IN, 3.0), squeeze=False, layout="constrained"
     )
     for axis, loss in zip(axes[0], losses, strict=True):
+        part = history[history["loss_name"] == loss]
+        shown = [model for model in histories if model in set(part["model"])]
         sns.lineplot(
-            history[history["loss_name"] == loss],
+            part,
             x="epoch",
             y="loss",
             hue="model",
             style="model",
-            hue_order=list(histories),
-            style_order=list(histories),
-            palette="colorblind",
+            hue_order=shown,
+            style_order=shown,
+            palette={model: colours[model] for model in shown},
             errorbar=None,
             ax=axis,
         )
