@@ -92,8 +92,9 @@ def _known_keys(kind: type[BaseModel], location: tuple[str | int, ...]) -> list[
             node = node.get("items", {})
         elif part in node.get("properties", {}):
             node = node["properties"][part]
-        elif isinstance(node.get("additionalProperties"), dict):
-            node = node["additionalProperties"]
+        else:
+            named = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
+            node = next((n for n in named if isinstance(n, dict)), {})
     return list(_resolve(node, schema).get("properties", {}))
 
 

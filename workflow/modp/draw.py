@@ -1,5 +1,7 @@
 """Drawing answers from predicted probabilities, their entropy, and pass-through."""
 
+import itertools
+
 import numpy as np
 
 
@@ -15,7 +17,7 @@ def normalised(predictions: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
     float64 of shape (n, K). A question whose predictions are all zero becomes uniform.
     """
     probabilities = predictions.astype(np.float64)
-    for start, stop in zip(block_starts[:-1], block_starts[1:], strict=True):
+    for start, stop in itertools.pairwise(block_starts):
         block = probabilities[:, start:stop]
         total = block.sum(axis=1, keepdims=True)
         block[:] = np.where(total > 0, block / np.where(total > 0, total, 1), 1 / (stop - start))
@@ -35,7 +37,7 @@ def independent(probabilities: np.ndarray, block_starts: np.ndarray, uniform: np
     codes : int16 of shape (n, Q)
     """
     codes = np.empty(uniform.shape, np.int16)
-    for q, (start, stop) in enumerate(zip(block_starts[:-1], block_starts[1:], strict=True)):
+    for q, (start, stop) in enumerate(itertools.pairwise(block_starts)):
         cumulative = np.cumsum(probabilities[:, start:stop], axis=1)
         cumulative /= cumulative[:, -1:]
         codes[:, q] = (uniform[:, q, None] >= cumulative).sum(axis=1)
@@ -60,7 +62,7 @@ def entropy_bits(probabilities: np.ndarray) -> np.ndarray:
 
 
 def pass_through(drawn: np.ndarray, true: np.ndarray, p: float, rng: np.random.Generator) -> np.ndarray:
-    """Replace each drawn answer by the true one with probability ``p`` (paper, section on randomized responses).
+    """Replace each drawn answer by the true one with probability ``p`` (paper: randomized responses).
 
     Parameters
     ----------

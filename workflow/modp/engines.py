@@ -42,6 +42,17 @@ def _imports(path: Path) -> list[Path]:
     return [p for p in paths if p.exists()]
 
 
+def use_this_code() -> None:
+    """Let jobs run this package with the Python that runs Snakemake, activated or not."""
+    _put_first("PATH", Path(sys.executable).parent)
+    _put_first("PYTHONPATH", PACKAGE.parent)
+
+
+def _put_first(variable: str, folder: Path) -> None:
+    others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
+    os.environ[variable] = os.pathsep.join([str(folder), *others])
+
+
 def inside_dvc() -> bool:
     """Whether this process was started by a stage of DVC, which then does the recording."""
     return "DVC_STAGE" in os.environ

@@ -90,7 +90,7 @@ class Params(Strict):
                     f"{place}: no model {variant.model!r} is defined under 'models'"
                     f"{did_you_mean(variant.model, self.models)}"
                 )
-            if rows.count(variant.row) > 1:
+            if variant.row in rows[: at + 1]:
                 raise ValueError(f"{place} is listed twice")
             if variant.name == "instances":
                 raise ValueError(f"{place}: 'instances' is the name of a folder; choose another")

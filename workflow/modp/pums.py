@@ -66,7 +66,7 @@ class Dataset(Strict):
 
     title: str
     questions: str
-    files: list[str] = []
+    files: list[str] = Field(default_factory=list)
     census: CensusSource | None = None
 
     @model_validator(mode="after")
@@ -154,7 +154,7 @@ def fetch(url: str, target: Path, by_hand: Path, progress: Callable[[int, int | 
     try:
         with requests.get(url, headers={"User-Agent": USER_AGENT}, stream=True, timeout=TIMEOUT_S) as answer:
             if answer.status_code != 200:
-                raise _Refused(f"the server answered {answer.status_code} {answer.reason}")
+                raise _RefusedError(f"the server answered {answer.status_code} {answer.reason}")
             expected = int(answer.headers["Content-Length"]) if "Content-Length" in answer.headers else None
             received = 0
             with part.open("wb") as file:
@@ -164,9 +164,9 @@ def fetch(url: str, target: Path, by_hand: Path, progress: Callable[[int, int | 
                     progress(received, expected)
             modified = answer.headers.get("Last-Modified")
         if expected is not None and received != expected:
-            raise _Refused(f"only {received:,} of {expected:,} bytes arrived")
+            raise _RefusedError(f"only {received:,} of {expected:,} bytes arrived")
         _check_zip(part)
-    except (requests.RequestException, _Refused, InputError) as failure:
+    except (requests.RequestException, _RefusedError, InputError) as failure:
         part.unlink(missing_ok=True)
         raise InputError(
             f"could not fetch {url}\n"
@@ -179,13 +179,15 @@ def fetch(url: str, target: Path, by_hand: Path, progress: Callable[[int, int | 
     return Provenance(url, size, digest, modified)
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """The server's answer is not the file."""
 
 
 def _short(failure: Exception) -> str:
     if isinstance(failure, requests.ConnectTimeout | requests.ReadTimeout):
         return "the server did not answer in time"
+    if isinstance(failure, requests.exceptions.ChunkedEncodingError):
+        return "the connection broke off before the whole file had arrived"
     if isinstance(failure, requests.ConnectionError):
         return f"no connection to the server ({_root_cause(failure)})"
     return str(failure)
@@ -285,17 +287,17 @@ def _csv_batches(file: IO[bytes], columns: Sequence[str], where: str) -> Iterato
     header = file.readline().decode("utf-8-sig", errors="replace").strip().split(",")
     names = [name.strip().strip('"') for name in header]
     _require(columns, names, where)
-    reader = pyarrow.csv.open_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BATCH_BYTES),
-        convert_options=pyarrow.csv.ConvertOptions(
-            include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
-        ),
-    )
     try:
-        yield from reader
+        yield from pyarrow.csv.open_csv(
+            file,
+            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BATCH_BYTES),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+            ),
+        )
     except pa.ArrowInvalid as failure:
-        raise InputError(f"{where} cannot be read as CSV: {failure}") from None
+        if "Empty CSV file" not in str(failure):  # a header without records is judged by the caller
+            raise InputError(f"{where} cannot be read as CSV: {failure}") from None
 
 
 def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

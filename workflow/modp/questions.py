@@ -1,11 +1,12 @@
 """Question sets: the declarative recipe from raw columns to questions with categories."""
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -32,6 +33,11 @@ class CategoryRecipe(Strict):
     label: str
     values: str | int
 
+    @property
+    def parts(self) -> list[str]:
+        """The comma-separated parts of ``values``."""
+        return [part.strip() for part in str(self.values).split(",")]
+
 
 class DecileRecipe(Strict):
     """Ten categories of equal size.
@@ -57,7 +63,7 @@ class QuestionRecipe(Strict):
     label: str
     column: str | None = None
     missing: str | None = None
-    categories: dict[int, str | CategoryRecipe] = {}
+    categories: dict[int, str | CategoryRecipe] = Field(default_factory=dict)
     deciles: DecileRecipe | None = None
     unit: Literal["$", "minutes", "hours"] | None = None
 
@@ -92,11 +98,9 @@ class QuestionRecipe(Strict):
             if isinstance(category, str):
                 found.append((code, code, code))
                 continue
-            for part in str(category.values).split(","):
-                if part.strip() != "blank":
-                    found.append((*_range(part), code))
+            found += [(*_range(part), code) for part in category.parts if part != "blank"]
         found.sort()
-        for (_, high, first), (low, _, second) in zip(found, found[1:], strict=False):
+        for (_, high, first), (low, _, second) in itertools.pairwise(found):
             if low <= high:
                 raise ValueError(f"the value {low:g} is in both category {first} and {second}")
         return found
@@ -106,9 +110,8 @@ class QuestionRecipe(Strict):
         if self.missing is not None:
             return MISSING
         for code, category in self.categories.items():
-            if isinstance(category, CategoryRecipe):
-                if "blank" in [part.strip() for part in str(category.values).split(",")]:
-                    return code
+            if isinstance(category, CategoryRecipe) and "blank" in category.parts:
+                return code
         return None
 
 
@@ -136,15 +139,15 @@ class QuestionSet(Strict):
 
 
 def _range(text: str) -> tuple[float, float]:
-    low, dots, high = text.strip().partition("..")
+    low, dots, high = text.partition("..")
     try:
         if not dots:
             return float(int(low)), float(int(low))
         ends = float(int(low)) if low else -np.inf, float(int(high)) if high else np.inf
     except ValueError:
-        raise ValueError(f"cannot read the values {text.strip()!r}: write 3, 3..5, ..5, 3..") from None
+        raise ValueError(f"cannot read the values {text!r}: write 3, 3..5, ..5, 3..") from None
     if ends[0] > ends[1]:
-        raise ValueError(f"the range {text.strip()!r} runs backwards")
+        raise ValueError(f"the range {text!r} runs backwards")
     return ends
 
 

@@ -43,7 +43,7 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
         for row in rows:
             found = summarise(row.log_ratios[mask])
             measures = {m: getattr(found, m) for m in MEASURES}
-            ratios = {f"ratio_{m}": getattr(found, m) / getattr(ideal, m) for m in MEASURES if ideal.rms > 0}
+            ratios = {f"ratio_{m}": _ratio(getattr(found, m), getattr(ideal, m)) for m in MEASURES}
             lines.append(
                 {
                     "model": row.model,
@@ -61,20 +61,25 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
     return table.astype({"entropy_bits": float, "records": int, "zero_records": int})
 
 
+def _ratio(found: float, ideal: float) -> float:
+    return found / ideal if ideal > 0 else np.nan
+
+
 def metrics(table: pd.DataFrame) -> dict[str, Any]:
     """Return the accuracy table as nested numbers: accuracy.<model>.<variant>.<measure>.
 
-    Measures of the cells between questions end in ``_between``.
+    Measures of the cells between questions end in ``_between``; ratios are over all cells.
     """
     accuracy: dict[str, Any] = {}
     privacy: dict[str, Any] = {}
     for line in table.to_dict("records"):
         place = _place(accuracy, line)
         suffix = "" if line["cells"] == "all" else f"_{line['cells']}"
-        for measure in (*MEASURES, *(f"ratio_{m}" for m in MEASURES)):
-            if measure in line:
-                place[measure + suffix] = _number(line[measure])
+        for measure in MEASURES:
+            place[measure + suffix] = _number(line[measure])
         if line["cells"] == "all":
+            if line["variant"]:
+                place |= {f"ratio_{m}": _number(line[f"ratio_{m}"]) for m in MEASURES}
             place["records"] = line["records"]
             place["zero_records"] = line["zero_records"]
             if not np.isnan(line["entropy_bits"]):
@@ -115,8 +120,7 @@ def accuracy_markdown(table: pd.DataFrame, heading: str, facts: Mapping[str, str
         for line in part.to_dict("records"):
             numbers = []
             for measure in MEASURES:
-                ratio = line.get(f"ratio_{measure}", np.nan)
-                numbers += [f"{line[measure]:.3f}", f"{ratio:.2f}"]
+                numbers += [f"{line[measure]:.3f}", f"{line[f'ratio_{measure}']:.2f}"]
             bits = "" if np.isnan(line["entropy_bits"]) else f"{line['entropy_bits']:.1f}"
             zeros = f"{line['zero_records']:,}"
             cells_ = [line["model"], line["variant"], *numbers, f"{line['records']:,}", zeros, bits]
@@ -132,7 +136,7 @@ def headline(metrics_tree: Mapping[str, Any]) -> list[str]:
         variants = {"": content} if "median" in content else content
         for variant, measured in variants.items():
             name = f"{model}/{variant}" if variant else f"{model} (the ideal)"
-            d, ratio = measured["median"], measured.get("ratio_median")
+            d, ratio = measured["median"], measured["ratio_median"] if variant else 1.0
             lines.append(
                 f"  {name:<36}{'n/a' if d is None else f'{d:.3f}':>7}"
                 f"{'n/a' if ratio is None else f'{ratio:.2f}':>9}"

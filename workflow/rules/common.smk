@@ -1,10 +1,11 @@
 """What all rules share: the checked parameters, the data set, names of files."""
 
-import json
-import os
 import re
 import sys
 from pathlib import Path
+
+# The code of this clone, also where the environment has another one's installed.
+sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp import engines, pums
 from modp.config import check, load
@@ -12,8 +13,7 @@ from modp.errors import InputError
 from modp.params import BOOTSTRAP, Params
 from modp.questions import QuestionSet
 
-# Jobs run `python`: the one that runs Snakemake, also when its environment is not activated.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+engines.use_this_code()
 
 try:
     PARAMS = check(dict(config), Params, "params.yaml (or --config)")

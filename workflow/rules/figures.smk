@@ -12,6 +12,7 @@ FIGURES = {
 rule figure:
     """Draw one figure, as a bitmap and as a vector graphic."""
     input:
+        dataset=DATASET_YAML,
         table=rules.tables.output.table,
         inputs=lambda w: FIGURES[w.figure][2],
         code=code_of("figure"),
@@ -28,9 +29,8 @@ rule figure:
     params:
         kind=lambda w: FIGURES[w.figure][0],
         names=lambda w: FIGURES[w.figure][1],
-        title=DATASET.title,
     shell:
-        "python -m modp figure --kind {params.kind} --title {params.title:q}"
+        "python -m modp figure --kind {params.kind} --dataset {input.dataset:q}"
         " --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
         " --out {output:q} --log {log:q}"
 

@@ -23,6 +23,7 @@ rule measure:
 rule tables:
     """Summarise all rows: the accuracy table, metrics.json, and data for DVC's plots."""
     input:
+        dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
@@ -40,10 +41,9 @@ rule tables:
         f"{LOGS}/tables.log",
     params:
         rows=PARAMS.rows,
-        title=DATASET.title,
         seed=PARAMS.seed,
     shell:
         "python -m modp tables --codebook {input.codebook:q} --rows {params.rows:q}"
-        " --cells {input.cells:q} --summaries {input.summaries:q} --title {params.title:q}"
+        " --cells {input.cells:q} --summaries {input.summaries:q} --dataset {input.dataset:q}"
         " --seed {params.seed} --table {output.table:q} --markdown {output.markdown:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

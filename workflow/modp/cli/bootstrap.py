@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from modp import records, seeds
-from modp.cli.output import Log, written
 from modp.cli.inputs import coded
+from modp.cli.output import Log, written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

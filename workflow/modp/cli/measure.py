@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp import accuracy, records
-from modp.cli.output import Log, written
 from modp.cli.inputs import coded
+from modp.cli.output import Log, written
 from modp.crosstab import crosstab, structural_zeros
 from modp.postprocess import violations
 

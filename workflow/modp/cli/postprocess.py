@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from modp import draw, postprocess, records, seeds
-from modp.cli.output import Log, written
 from modp.cli.inputs import coded
+from modp.cli.output import Log, written
 from modp.cli.predictions import Predictions
 from modp.config import check
 from modp.crosstab import crosstab, structural_zeros

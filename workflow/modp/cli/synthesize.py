@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from modp import draw, records, seeds
-from modp.cli.output import Log, written
 from modp.cli.inputs import coded
+from modp.cli.output import Log, written
 from modp.cli.predictions import Predictions
 
 

@@ -6,12 +6,13 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
 from modp import accuracy, tables
 from modp.cli.output import Log, written
+from modp.config import load
+from modp.pums import Dataset
 from modp.questions import Codebook
 
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", nargs="+", required=True, help="bootstrap, then model/variant …")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
-    parser.add_argument("--title", required=True, help="the data set's title")
+    parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--markdown", type=Path, required=True)
@@ -38,13 +39,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
         for name, cells, summary in zip(options.rows, options.cells, options.summaries, strict=True)
     ]
     table = tables.accuracy_table(rows, accuracy.cell_sets(starts))
+    title = load(options.dataset, Dataset).title
     facts = {
-        "data": f"{options.title}: {rows[0].records:,} records, {len(codebook.questions)} questions, "
+        "data": f"{title}: {rows[0].records:,} records, {len(codebook.questions)} questions, "
         f"{starts[-1]} categories ({codebook.question_set})",
         "seed": str(options.seed),
-        "machine": f"{platform.system()} {platform.machine()}, torch {version('torch')}, numpy {np.__version__}",
+        "machine": f"{platform.system()} {platform.machine()}, "
+        f"torch {version('torch')}, numpy {version('numpy')}",
     }
-    heading = f"Accuracy of the crosstabs — {options.title}"
+    heading = f"Accuracy of the crosstabs — {title}"
     with written(options.table) as path:
         table.to_parquet(path, index=False)
     with written(options.markdown) as path:

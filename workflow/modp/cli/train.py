@@ -10,8 +10,8 @@ import torch
 from tqdm import tqdm
 
 from modp import seeds, train
-from modp.cli.output import Log, written
 from modp.cli.inputs import coded
+from modp.cli.output import Log, written
 from modp.config import check
 from modp.errors import InputError
 from modp.models import blades

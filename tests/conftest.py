@@ -1,0 +1,48 @@
+"""Shared by all tests: where things are, and tiny tables worked out by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from modp import pums, questions, seeds
+from modp.config import load
+from modp.questions import Category, Codebook, Question, QuestionSet
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT / ".." / "shared"
+
+
+def codebook_of(*sizes: int) -> Codebook:
+    """A codebook of questions A, B, C … with so many categories each, coded 1, 2, 3 …"""
+    made = [
+        Question(
+            chr(65 + q),
+            f"question {chr(65 + q)}",
+            chr(65 + q),
+            "as coded",
+            tuple(Category(str(c + 1), f"answer {c + 1}") for c in range(size)),
+        )
+        for q, size in enumerate(sizes)
+    ]
+    return Codebook("test", tuple(made))
+
+
+def shared(*parts: str) -> Path:
+    """A file of the shared folder; the test is skipped where it is missing."""
+    path = SHARED.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"needs shared/{'/'.join(parts)}, which is not here")
+    return path
+
+
+@pytest.fixture(scope="session")
+def stums() -> QuestionSet:
+    return load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
+
+
+@pytest.fixture(scope="session")
+def sample(stums: QuestionSet) -> tuple[np.ndarray, Codebook]:
+    """The embedded sample, coded."""
+    raw = pums.read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
+    return questions.code(raw, stums, seeds.generator(1, "deciles"))

@@ -1,0 +1,118 @@
+"""A table of three questions and six records, with everything worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import codebook_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modp import accuracy, crosstab, draw, postprocess
+
+STARTS = codebook_of(2, 2, 3).block_starts
+#                 A  B  C
+TRUE = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 2], [1, 1, 2]], np.int16)
+SYNTHETIC = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 2], [1, 1, 1]], np.int16)
+
+# columns:           A1 A2 B1 B2 C1 C2 C3
+TRUE_COUNTS = [
+    [3, 0, 2, 1, 1, 2, 0],
+    [0, 3, 0, 3, 0, 1, 2],
+    [2, 0, 2, 0, 1, 1, 0],
+    [1, 3, 0, 4, 0, 2, 2],
+    [1, 0, 1, 0, 1, 0, 0],
+    [2, 1, 1, 2, 0, 3, 0],
+    [0, 2, 0, 2, 0, 0, 2],
+]
+
+
+def test_crosstab_by_hand():
+    assert crosstab.crosstab(TRUE, STARTS).tolist() == TRUE_COUNTS
+
+
+def test_structural_zeros_by_hand():
+    zeros = crosstab.structural_zeros(np.array(TRUE_COUNTS), STARTS)
+    pairs = {(i, j) for i, j in zip(*np.nonzero(zeros), strict=True) if i < j}
+    assert pairs == {(0, 6), (1, 2), (1, 4), (2, 6), (3, 4)}
+    assert postprocess.violations(SYNTHETIC, zeros, STARTS).tolist() == [False, False, True, False]
+    assert not postprocess.violations(TRUE, zeros, STARTS).any()
+
+
+def test_log_discrepancy_by_hand_scales_to_equal_totals():
+    counts = crosstab.crosstab(SYNTHETIC, STARTS)
+    scaled = accuracy.scaled(counts, 6, 4)
+    d = accuracy.log_ratio(np.array(TRUE_COUNTS), scaled)
+    assert counts[0, 2] == 2 and scaled[0, 2] == 3
+    assert d[0, 2] == pytest.approx(math.log((3 + 1) / (2 + 1)))
+    assert d[1, 6] == pytest.approx(math.log((0 + 1) / (2 + 1)))
+    assert d[0, 1] == 0
+
+
+def test_z_value_by_hand():
+    # 20 of 100 against 30 of 200, one pseudocount each: p1 = .21, p2 = .155, pooled = 52/300
+    z = accuracy.z_value(np.array([20]), np.array([30]), 100, 200)
+    pooled = 52 / 300
+    expected = (31 / 200 - 21 / 100) / math.sqrt(pooled * (1 - pooled) * (1 / 100 + 1 / 200))
+    assert z == pytest.approx([expected])
+    assert expected == pytest.approx(-1.1864, abs=1e-4)
+
+
+def test_z_value_is_zero_where_everybody_gives_the_answer():
+    assert accuracy.z_value(np.array([50]), np.array([50]), 50, 50).tolist() == [0.0]
+
+
+def test_figure_of_merit_by_hand():
+    merit = accuracy.figure_of_merit(np.array([0.1, 0.2, 0.0, 0.05]), np.array([1.0, 2.0, 3.0, 0.0]))
+    assert merit == pytest.approx([1.0, 2.0, 0.0, 0.0])
+
+
+def test_summary_takes_the_root_mean_square_about_zero():
+    summary = accuracy.summarise(np.array([-0.3, -0.1, 0.1, 0.3, -0.2]))
+    assert (summary.cells, summary.median) == (5, 0.2)
+    assert summary.mean_abs == pytest.approx(0.2)
+    assert summary.rms == pytest.approx(math.sqrt(0.24 / 5))
+
+
+def test_cell_sets_count_the_papers_cells_and_those_between_questions():
+    sets = accuracy.cell_sets(STARTS)
+    assert sets["all"].sum() == 7 * 8 // 2
+    assert sets["between"].sum() == 2 * 2 + 2 * 3 + 2 * 3
+
+
+def test_no_synthetic_record_gives_nan_not_zero():
+    none = np.zeros((0, 3), np.int16)
+    counts = crosstab.crosstab(none, STARTS)
+    d = accuracy.log_ratio(np.array(TRUE_COUNTS), accuracy.scaled(counts, 6, 0))
+    assert np.isnan(d).all()
+    assert np.isnan(accuracy.z_value(np.array(TRUE_COUNTS), counts, 6, 0)).all()
+
+
+def test_entropy_by_hand():
+    probabilities = np.array([[0.5, 0.5, 1.0, 0.0, 0.25, 0.25, 0.5]])
+    assert draw.entropy_bits(probabilities) == pytest.approx([1 + 0 + 1.5])
+
+
+def test_record_sums_count_each_pair_of_answers_once():
+    cells = np.arange(49.0).reshape(7, 7)
+    cells = cells + cells.T
+    expected = cells[0, 2] + cells[0, 5] + cells[2, 5]
+    assert crosstab.record_sums(TRUE[1:2], STARTS, cells) == pytest.approx([expected])
+
+
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(0, 60), st.integers(0, 2**32 - 1))
+def test_crosstab_equals_the_slow_count(sizes, n, seed):
+    starts = codebook_of(*sizes).block_starts
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, s, n) for s in sizes]).astype(np.int16)
+    slow = np.zeros((starts[-1], starts[-1]), int)
+    for row in codes + starts[:-1]:
+        for i in row:
+            for j in row:
+                slow[i, j] += 1
+    assert (crosstab.crosstab(codes, starts) == slow).all()
+
+
+def test_counts_stay_exact_over_many_chunks():
+    codes = np.zeros((3 * crosstab.ROWS_AT_ONCE + 1, 3), np.int16)
+    assert crosstab.crosstab(codes, STARTS)[0, 2] == len(codes)

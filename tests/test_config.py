@@ -1,0 +1,81 @@
+import copy
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from modp.config import check, load
+from modp.errors import InputError
+from modp.params import Params
+
+GOOD = yaml.safe_load((ROOT / "params.yaml").read_text())
+
+
+def changed(path: str, value: object) -> dict:
+    """The repository's parameters with one place changed (or removed, for None)."""
+    params = copy.deepcopy(GOOD)
+    *way, last = [int(p) if p.isdigit() else p for p in path.split("/")]
+    place = params
+    for part in way:
+        place = place[part]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return params
+
+
+def test_the_repositorys_parameters_are_valid():
+    params = load(ROOT / "params.yaml", Params)
+    assert params.dataset == "sample"
+    assert params.rows[:2] == ["bootstrap", "model_1_1/plain"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "message"),
+    [
+        ("sead", 1, "sead", "unknown key; did you mean 'seed'?"),
+        ("models/model_5_15/blade", 5, "models.model_5_15.blade", "did you mean 'blades'?"),
+        ("models/model_5_15/stages/0/epoch", 5, "models.model_5_15.stages.0.epoch", "did you mean 'epochs'?"),
+        ("models/model_5_15/blades", -5, "models.model_5_15.blades", "greater than or equal to 1"),
+        ("models/model_5_15/blades", "five", "models.model_5_15.blades", "found 'five'"),
+        ("models/model_5_15/blades", None, "models.model_5_15.blades", "this key is missing"),
+        ("models/model_5_15/stages/1/learning_rate", "1e-3", "stages.1.learning_rate", "write a number"),
+        ("models/model_5_15/stages/1/loss", "zloss", "stages.1.loss", "'mean_square' or 'z'"),
+        (
+            "variants/3/model",
+            "model_5_51",
+            "variants.3 (model_5_51/zeros-removed)",
+            "did you mean 'model_5_15'?",
+        ),
+        ("variants/3/pass_through", 1.5, "variants.3.pass_through", "less than 1"),
+        ("variants/3/threshold", 0.5, "variants.3", "'threshold'"),
+        ("variants/4/instances", 7, "variants.4 (model_5_15/postprocessed)", "needs 7 instances"),
+        ("variants/3/name", "plain", "variants.3 (model_5_15/plain)", "listed twice"),
+        ("variants/3/name", "../up", "variants.3.name", "pattern"),
+        ("figures/fig01_bootstrap", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
+        ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),
+        ("device", "gpu", "device", "pattern"),
+        ("seed", 1.5, "seed", "integer"),
+    ],
+)
+def test_faulty_parameters_are_refused_with_place_and_nearest_name(path, value, place, message):
+    with pytest.raises(InputError, match="params.yaml") as failure:
+        check(changed(path, value), Params, "params.yaml")
+    text = str(failure.value)
+    assert place in text and message in text
+
+
+def test_several_faults_are_reported_together():
+    params = changed("sead", 1) | {"device": "gpu"}
+    with pytest.raises(InputError) as failure:
+        check(params, Params, "params.yaml")
+    assert "sead" in str(failure.value) and "device" in str(failure.value)
+
+
+def test_a_file_that_is_not_yaml_is_refused(tmp_path):
+    (tmp_path / "p.yaml").write_text("a: [1, 2")
+    with pytest.raises(InputError, match="not valid YAML"):
+        load(tmp_path / "p.yaml", Params)
+    with pytest.raises(InputError, match="no such file"):
+        load(tmp_path / "q.yaml", Params)

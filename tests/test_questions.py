@@ -1,0 +1,159 @@
+import csv
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from conftest import ROOT, shared
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modp import questions, seeds
+from modp.config import check
+from modp.errors import InputError
+from modp.questions import Codebook, QuestionSet
+
+# Number of categories of each question as the paper's code prints them, in its order.
+PAPER_SIZES = {
+    **{"SEX": 2, "AGEP": 11, "SCHL": 10, "RAC1P": 9, "ESR": 7, "MAR": 5, "DIS": 2, "PINCP": 10},
+    **{"NATIVITY": 2, "MIL": 5, "ENG": 5, "HICOV": 2, "FER": 3, "JWMNP": 11, "WAOB": 8, "SCH": 4},
+    **{"SCHG": 6, "PERNP": 10, "SSP": 12, "PAP": 12, "MSP": 7, "MARHT": 4, "MARHYP": 9},
+    **{"MARHW": 3, "MARHM": 3, "MARHD": 3, "WRK": 3, "JWAP": 11, "WKHP": 11, "WKWN": 7, "CIT": 5},
+    **{"DECADE": 9, "JWTRNS": 8, "LANX": 3, "LANP": 4, "DEYE": 2, "DEAR": 2, "DREM": 3},
+}
+
+
+def column(*values: int | None) -> np.ma.MaskedArray:
+    return np.ma.array([0 if v is None else v for v in values], mask=[v is None for v in values])
+
+
+def question_set(*recipes: dict) -> QuestionSet:
+    spare = {"name": "SPARE", "label": "spare", "column": "SEX", "categories": {1: "a", 2: "b"}}
+    content = {"name": "t", "title": "t", "records": "persons", "questions": [*recipes, spare]}
+    return check(content, QuestionSet, "test.yaml")
+
+
+def coded(recipe: dict, values: np.ma.MaskedArray) -> tuple[list[str], questions.Question]:
+    """The category codes that a recipe gives to values."""
+    raw = {recipe["name"]: values, "SEX": column(*[1] * len(values))}
+    codes, codebook = questions.code(raw, question_set(recipe), np.random.default_rng(0))
+    question = codebook.questions[0]
+    return [question.categories[c].code for c in codes[:, 0]], question
+
+
+def stums_recipe(stums: QuestionSet, name: str) -> dict:
+    return next(q for q in stums.questions if q.name == name).model_dump(exclude_none=True)
+
+
+def test_stums_has_the_papers_233_categories_on_any_file(sample):
+    codebook = sample[1]
+    assert dict(zip(codebook.names, codebook.sizes.tolist(), strict=True)) == PAPER_SIZES
+    assert codebook.block_starts[-1] == 233
+    assert codebook.block_starts[:6].tolist() == [0, 2, 13, 23, 32, 39]
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "expected"),
+    [
+        ("AGEP", [0, 1, 6, 7, 12, 13, 19, 20, 79, 80, 99], "0 1 1 2 2 3 3 4 9 10 10"),
+        ("SCHL", [None, 1, 2, 6, 7, 13, 16, 18, 20, 21, 22, 23, 24], "-1 1 1 1 2 3 4 5 6 7 8 8 9"),
+        ("SCHG", [None, 1, 5, 6, 11, 12, 14, 15, 16], "-1 1 1 2 2 3 3 4 5"),
+        ("MARHYP", [None, 1943, 1949, 1950, 1989, 1999, 2009, 2014, 2019, 2022], "-1 1 1 2 3 4 5 6 7 8"),
+        ("WKWN", [None, 1, 9, 10, 49, 50, 52], "-1 1 1 2 5 6 6"),
+        ("JWAP", [None, 1, 33, 34, 117, 118, 130, 131, 177, 178, 285], "-1 1 1 2 7 8 8 9 9 10 10"),
+        ("JWTRNS", [None, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12], "-1 1 2 3 3 7 7 7 4 5 6 7"),
+        ("LANP", [None, 1200, 1970, 2000, 2030, 2050, 1000, 9999], "1 2 3 3 3 3 4 4"),
+        ("MIL", [None, 1, 4], "-1 1 4"),
+    ],
+)
+def test_merges_are_the_papers(stums, name, raw, expected):
+    assert coded(stums_recipe(stums, name), column(*raw))[0] == expected.split()
+
+
+def test_missing_income_falls_into_a_decile_as_in_the_paper(stums):
+    values = column(*[None] * 50, *range(1, 51))
+    codes, question = coded(stums_recipe(stums, "PINCP"), values)
+    assert question.categories[0].code == "1"
+    assert set(codes[:50]) == {"1", "2", "3", "4", "5"}
+    assert codes[50:55] == ["6"] * 5
+    assert len(question.edges) == 9
+
+
+def test_deciles_of_positive_values_leave_blank_and_zero_apart(stums):
+    values = column(None, 0, 0, *range(100, 2100, 100))
+    codes, question = coded(stums_recipe(stums, "SSP"), values)
+    assert codes[:3] == ["-1", "0", "0"]
+    assert codes[3:] == [str(k) for k in range(1, 11) for _ in range(2)]
+    assert question.categories[3].label == "decile 2: $300–$400"
+
+
+def test_question_without_any_positive_value_keeps_its_ten_deciles(stums):
+    codes, question = coded(stums_recipe(stums, "PAP"), column(0, 0, None))
+    assert codes == ["0", "0", "-1"]
+    assert len(question.categories) == 12
+    assert question.categories[-1].label == "decile 10: no records"
+
+
+@given(st.lists(st.integers(-1000, 10**6), min_size=1, max_size=300), st.integers(0, 2**32 - 1))
+def test_deciles_are_ordered_and_of_equal_size_whatever_the_ties(values, seed):
+    values = np.array(values, float)
+    which, edges = questions.deciles(values, np.random.default_rng(seed))
+    counts = np.bincount(which, minlength=11)[1:]
+    assert counts.sum() == len(values) and counts.max() - counts.min() <= 1
+    assert (np.diff(edges) >= 0).all()
+    for k in range(1, 10):
+        if counts[k - 1] and (which > k).any():
+            assert values[which == k].max() <= values[which > k].min()
+
+
+def test_deciles_depend_on_the_seed_alone():
+    values = np.repeat([1.0, 2.0], 50)
+    first, second, other = (questions.deciles(values, seeds.generator(s, "deciles"))[0] for s in (1, 1, 2))
+    assert (first == second).all() and (first != other).any()
+
+
+def test_unknown_answers_are_all_reported_with_column_value_and_count():
+    first = {"name": "A", "label": "a", "categories": {1: "one"}}
+    second = {"name": "B", "label": "b", "missing": "n/a", "categories": {1: "one"}}
+    raw = {"A": column(1, 7, None), "B": column(888, 888, None), "SEX": column(1, 1, 2)}
+    with pytest.raises(InputError) as failure:
+        questions.code(raw, question_set(first, second), np.random.default_rng(0))
+    assert "A: 7 (1 records), blank (1 records)" in str(failure.value)
+    assert "B: 888 (2 records)" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({"categories": {1: {"label": "a", "values": "1..6"}, 2: {"label": "b", "values": "6..9"}}}, "both"),
+        ({"categories": {1: {"label": "a", "values": "6..1"}}}, "backwards"),
+        ({"categories": {1: {"label": "a", "values": "one"}}}, "cannot read the values 'one'"),
+        ({}, "needs 'categories' or 'deciles'"),
+        ({"deciles": {"of": "all"}}, "needs it"),
+        ({"categories": {i: str(i) for i in range(5000)}}, "identifier"),
+        ({"categroies": {1: "a"}}, "did you mean 'categories'"),
+    ],
+)
+def test_faulty_recipes_are_refused(recipe, message):
+    with pytest.raises(InputError, match="test.yaml") as failure:
+        question_set({"name": "A", "label": "a", **recipe})
+    assert message in str(failure.value)
+
+
+def test_codebook_survives_its_file(sample):
+    codebook = sample[1]
+    assert Codebook.from_json(codebook.to_json()) == codebook
+
+
+def test_every_code_of_the_data_dictionary_has_a_category(stums):
+    listed = defaultdict(set)
+    for row in csv.reader(shared("reference", "dictionary", "acs1-2022.csv").open(encoding="utf-8")):
+        if row[0] == "VAL" and row[1] in PAPER_SIZES:
+            listed[row[1]] |= {None} if "b" in row[4] else {int(row[4]), int(row[5])}
+    assert set(listed) == set(PAPER_SIZES)
+    for recipe in stums.questions:
+        coded(recipe.model_dump(exclude_none=True), column(*listed[recipe.name]))
+
+
+def test_question_set_file_names_its_own_count():
+    text = (ROOT / "workflow/questions/stums.yaml").read_text()
+    assert text.startswith("# STUMS") and "233 categories" in text

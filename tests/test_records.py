@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import codebook_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modp import records
+from modp.errors import InputError
+
+
+def test_parquet_columns_are_dictionaries_of_all_category_codes(tmp_path):
+    codebook, codes = codebook_of(2, 4), np.array([[0, 1], [0, 1]], np.int16)
+    extra = {"record": np.array([5, 6]), "entropy_bits": np.array([1.5, 2.5])}
+    records.write(tmp_path / "r.parquet", codes, codebook, extra)
+
+    table = pq.read_table(tmp_path / "r.parquet")
+    assert table.column_names == ["A", "B", "record", "entropy_bits"]
+    assert pa.types.is_dictionary(table.schema.field("B").type)
+    frame = pd.read_parquet(tmp_path / "r.parquet")
+    assert frame["B"].cat.categories.tolist() == ["1", "2", "3", "4"]
+    assert frame["B"].tolist() == ["2", "2"]
+    assert frame["record"].tolist() == [5, 6]
+
+
+@given(st.integers(0, 50), st.integers(0, 2**32 - 1))
+def test_what_is_written_is_read_again(tmp_path_factory, n, seed):
+    codebook = codebook_of(1, 3, 300)
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, s, n) for s in codebook.sizes]).astype(np.int16)
+    path = tmp_path_factory.mktemp("records") / "r.parquet"
+    records.write(path, codes, codebook)
+    assert (records.read(path, codebook)[0] == codes).all()
+
+
+def test_records_of_another_codebook_are_refused(tmp_path):
+    records.write(tmp_path / "r.parquet", np.array([[0, 3]], np.int16), codebook_of(2, 4))
+    with pytest.raises(InputError, match=r"B has the categories \['4'\]"):
+        records.read(tmp_path / "r.parquet", codebook_of(2, 3))
+    with pytest.raises(InputError, match="not the questions"):
+        records.read(tmp_path / "r.parquet", codebook_of(2, 4, 2))
+
+
+def test_one_hot_has_a_single_one_in_each_block():
+    codebook = codebook_of(2, 3)
+    binary = records.one_hot(np.array([[1, 0], [0, 2]]), codebook.block_starts)
+    assert binary.tolist() == [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
