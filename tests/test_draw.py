@@ -85,9 +85,8 @@ def test_selection_improves_the_crosstab_of_noisy_instances():
     rng = np.random.default_rng(3)
     true = np.repeat(rng.integers(0, 2, (3000, 1)), 3, axis=1).astype(np.int16)
     true[:, 2] = 0
-    noisy = [
-        np.where(rng.random(true.shape) < 0.2, rng.integers(0, [2, 3, 1], true.shape), true) for _ in "ab"
-    ]
+    other = [rng.integers(0, [2, 3, 1], true.shape) for _ in range(2)]
+    noisy = [np.where(rng.random(true.shape) < 0.2, o, true) for o in other]
     counts = crosstab(true, STARTS)
     chosen = postprocess.select(noisy, counts, STARTS, 0.5)
     selected = np.stack(noisy)[chosen, np.arange(len(true))]

@@ -60,10 +60,8 @@ def test_other_answers_do_reach_a_prediction():
     codes = random_codes(5)
     changed = codes.copy()
     changed[:, 0] = 1 - changed[:, 0]
-    before, after = (
-        model().blade_outputs(torch.from_numpy(records.one_hot(c, STARTS)))[:, :, 2:]
-        for c in (codes, changed)
-    )
+    binary = [torch.from_numpy(records.one_hot(c, STARTS)) for c in (codes, changed)]
+    before, after = (model().blade_outputs(b)[:, :, 2:] for b in binary)
     assert not torch.allclose(before, after)
 
 

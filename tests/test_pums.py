@@ -14,6 +14,8 @@ from modp.__main__ import main
 from modp.config import check, load
 from modp.errors import InputError
 
+TEXAS = {"year": 2022, "records": "persons", "states": ["tx"]}
+
 
 def csv_file(path: Path, text: str) -> Path:
     path.write_text(text)
@@ -125,7 +127,7 @@ def test_2020_one_year_files_are_at_their_experimental_address():
             {
                 "title": "t",
                 "questions": "q",
-                "census": {"year": 2022, "records": "persons", "states": ["TX"]},
+                "census": {**TEXAS, "states": ["TX"]},
             },
             "'tx'",
         ),
@@ -133,7 +135,7 @@ def test_2020_one_year_files_are_at_their_experimental_address():
             {
                 "title": "t",
                 "questions": "q",
-                "census": {"year": "2022", "records": "persons", "states": ["tx"]},
+                "census": {**TEXAS, "year": "2022"},
             },
             "year",
         ),

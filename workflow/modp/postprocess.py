@@ -14,8 +14,8 @@ def select(
     """Choose one instance for every record (paper, section on post-processing).
 
     A record's loss is the sum of ln((C_syn + 1) / (C_true + 1)) over those cells of its own (binary)
-    crosstab, diagonal included, that the first instance over-populates. A record whose loss exceeds the ``threshold`` quantile takes
-    the next instance, and so on; the last one is taken unchecked.
+    crosstab, diagonal included, that the first instance over-populates. A record whose loss exceeds
+    the ``threshold`` quantile takes the next instance, and so on; the last is taken unchecked.
 
     Parameters
     ----------

@@ -9,7 +9,6 @@ import numpy as np
 from modp import draw, postprocess, records, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
-from modp.cli.predictions import Predictions
 from modp.config import check
 from modp.crosstab import crosstab, structural_zeros
 from modp.params import Variant
@@ -64,6 +63,8 @@ def _mixed_entropy(
     options: argparse.Namespace, codes: np.ndarray, codebook: Codebook, p: float
 ) -> np.ndarray:
     """Entropy of answers that are the true ones with probability p, else drawn."""
+    from modp.cli.predictions import Predictions  # loads torch, which the other variants do without
+
     starts = codebook.block_starts
     return np.concatenate(
         [
