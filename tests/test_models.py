@@ -174,6 +174,12 @@ def test_saved_model_predicts_the_same_and_belongs_to_its_codebook(tmp_path):
         blades.load(tmp_path / "m.safetensors", codebook_of(2, 3, 1, 5))
 
 
+def test_the_same_weights_give_the_same_file(tmp_path):
+    for number in range(10):
+        blades.save(tmp_path / f"{number}.safetensors", model(), CODEBOOK.digest)
+    assert len({file.read_bytes() for file in tmp_path.iterdir()}) == 1
+
+
 def test_asking_for_a_gpu_that_is_not_there_is_refused():
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")

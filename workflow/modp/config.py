@@ -36,7 +36,7 @@ def check(values: Any, kind: type[Model], where: str) -> Model:
     try:
         return kind.model_validate(values)
     except ValidationError as failure:
-        lines = [f"  {_place(e['loc'])}: {_reason(e, kind)}" for e in failure.errors()]
+        lines = [f"  {_place(e['loc'])}{_reason(e, kind)}" for e in failure.errors()]
         raise InputError(f"{where} cannot be used:\n" + "\n".join(lines)) from None
 
 
@@ -62,7 +62,7 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def _place(location: tuple[str | int, ...]) -> str:
-    return ".".join(str(part) for part in location) or "(the whole file)"
+    return ".".join(str(part) for part in location) + ": " if location else ""
 
 
 def _reason(error: Any, kind: type[BaseModel]) -> str:

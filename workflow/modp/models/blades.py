@@ -1,5 +1,6 @@
 """The paper's models: non-self-predicting blades combined by a gate."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -99,8 +100,13 @@ def device(name: str) -> torch.device:
 def save(path: Path, model: Blades, codebook_digest: str) -> None:
     """Write a model's weights as safetensors, with its shape and its codebook's digest."""
     weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
-    shape = {"blades": str(model.blades), "reduced": str(model.gate_in.out_features)}
-    save_file(weights, path, metadata={"codebook": codebook_digest, **shape})
+    facts = {
+        "codebook": codebook_digest,
+        "blades": model.blades,
+        "reduced": model.gate_in.out_features,
+    }
+    # One entry, since safetensors writes several in an order that differs from run to run.
+    save_file(weights, path, metadata={"modp": json.dumps(facts)})
 
 
 def load(path: Path, codebook: Codebook) -> Blades:
@@ -112,14 +118,14 @@ def load(path: Path, codebook: Codebook) -> Blades:
         if the model was trained with another codebook
     """
     with safe_open(path, framework="pt") as file:
-        metadata = file.metadata()
+        facts = json.loads(file.metadata()["modp"])
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if metadata["codebook"] != codebook.digest:
+    if facts["codebook"] != codebook.digest:
         raise InputError(f"{path} was trained on other questions or categories than the codebook's")
     model = Blades(
         torch.from_numpy(codebook.block_starts),
-        int(metadata["blades"]),
-        int(metadata["reduced"]),
+        facts["blades"],
+        facts["reduced"],
         torch.Generator(),
     )
     model.load_state_dict(weights)

@@ -1,0 +1,74 @@
+"""Snakemake, DVC and the documents agree with one another."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from modp import engines
+from modp.cli.schemas import FILES
+
+CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
+
+
+def run(*command: str, at: Path = ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=at, capture_output=True, text=True, check=False
+    )
+
+
+def test_environment_yml_asks_for_what_pyproject_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    split = re.compile(r"^([a-z0-9_-]+)(.*)$")
+    wanted = {split.match(d)[1]: split.match(d)[2] for d in project["dependencies"]}
+    wanted = {CONDA_NAMES.get(name, name): bound for name, bound in wanted.items()}
+    wanted |= {"python": project["requires-python"], "pip": ""}
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    found = {split.match(d)[1]: split.match(d)[2] for d in listed if isinstance(d, str)}
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_schemas_are_those_of_the_code(name):
+    stored = json.loads((ROOT / f"workflow/schemas/{name}.schema.json").read_text())
+    assert stored == FILES[name].model_json_schema(), "run: python -m modp schemas"
+
+
+def test_modules_of_a_step_are_what_its_imports_load():
+    for step in ("acquire", "code", "train", "postprocess", "figure"):
+        loaded = run_and_list_modules(step)
+        found = {Path(m).resolve() for m in engines.modules_of(step)}
+        assert found >= loaded
+        assert all(path.exists() for path in found)
+
+
+def run_and_list_modules(step: str) -> set[Path]:
+    program = (
+        f"import sys, modp.cli.{step}\n"
+        "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('modp')], sep='\\n')"
+    )
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return {Path(line) for line in out.split() if not line.endswith("__init__.py")}
+
+
+def test_code_is_formatted_and_free_of_lint():
+    assert run("ruff", "check", ".").returncode == 0
+    assert run("ruff", "format", "--check", ".").returncode == 0
+
+
+def test_rules_are_formatted():
+    outcome = run("snakefmt", "--check", "Snakefile", "workflow/rules")
+    assert outcome.returncode == 0, outcome.stderr
+
+
+def test_snakemake_lint_finds_only_that_all_rules_share_one_environment():
+    """One environment for everything is on purpose: it is what pip or environment.yml installs."""
+    outcome = run("snakemake", "--lint")
+    complaints = set(re.findall(r"^ +\* (.*)$", outcome.stdout + outcome.stderr, re.MULTILINE))
+    assert complaints == {"Specify a conda environment or container for each rule.:"}

@@ -1,0 +1,351 @@
+"""Whole runs of the pipeline, by both engines, on a small configuration of the embedded sample."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from conftest import ROOT, shared
+
+SMALL = {
+    "dataset": "sample",
+    "seed": 11,
+    "device": "cpu",
+    "instances": 2,
+    "models": {
+        "model_1_1": {
+            "blades": 1,
+            "reduced": 1,
+            "stages": [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}],
+        },
+        "model_2_3": {
+            "blades": 2,
+            "reduced": 3,
+            "stages": [
+                {"loss": "mean_square", "epochs": 5, "learning_rate": 0.02, "batch": 256},
+                {"loss": "z", "epochs": 4, "learning_rate": 0.003, "batch": 256},
+            ],
+        },
+    },
+    "variants": [
+        {"model": "model_1_1", "name": "plain"},
+        {"model": "model_2_3", "name": "zeros-removed", "remove_zeros": True},
+        {
+            "model": "model_2_3",
+            "name": "both",
+            "instances": 2,
+            "threshold": 0.5,
+            "pass_through": 0.5,
+        },
+    ],
+    "figures": {"fig06_pair": ["bootstrap", "model_2_3/both"]},
+}
+BIN = Path(sys.executable).parent
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+    "DVC_NO_ANALYTICS": "1",
+    **{
+        f"GIT_{who}_{what}": "test@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
+}
+
+
+def run(at: Path, *command: str, check: bool = True, **environment: str) -> str:
+    """Run a command and return all that it printed."""
+    outcome = subprocess.run(
+        command,
+        cwd=at,
+        env=ENVIRONMENT | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert not check or outcome.returncode == 0, outcome.stdout
+    return outcome.stdout
+
+
+def workspace(folder: Path, params: dict = SMALL) -> Path:
+    """A clone of the project as it is now, with other parameters."""
+    listed = run(ROOT, "git", "ls-files", "-co", "--exclude-standard").split("\n")
+    for name in filter(None, listed):
+        if (ROOT / name).exists() and not name.startswith("dvc.lock"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    write_params(folder, params)
+    run(folder, "git", "init", "-q")
+    run(folder, "git", "add", "-A")
+    run(folder, "git", "commit", "-qm", "start")
+    return folder
+
+
+def write_params(folder: Path, params: dict) -> None:
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+
+def nothing_to_do_for_snakemake(at: Path) -> bool:
+    return "Nothing to be done" in run(at, "snakemake", "-n")
+
+
+def nothing_to_do_for_dvc(at: Path) -> bool:
+    return json.loads(run(at, "dvc", "status", "--json")) == {}
+
+
+def hashes(at: Path) -> dict[str, str]:
+    """Path -> md5 of everything that DVC has recorded."""
+    lock = yaml.safe_load((at / "dvc.lock").read_text())
+    return {out["path"]: out["md5"] for stage in lock["stages"].values() for out in stage["outs"]}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> tuple[Path, str]:
+    """A workspace in which ``snakemake --cores 2`` has run, and what it printed."""
+    folder = workspace(tmp_path_factory.mktemp("finished"))
+    return folder, run(folder, "snakemake", "--cores", "2")
+
+
+def test_a_run_ends_by_saying_what_it_made_and_where_to_look(finished):
+    folder, printed = finished
+    ending = printed[printed.index("median |ln ratio|") :]
+    assert "bootstrap (the ideal)" in ending and "model_2_3/both" in ending
+    for place in ("results/sample/figures/accuracy.png", "results/sample/tables/accuracy.md"):
+        assert place in ending and (folder / place).exists()
+
+
+def test_files_keep_the_contract(finished):
+    results = finished[0] / "results/sample"
+    codebook = json.loads((results / "codebook.json").read_text())
+    names = [q["name"] for q in codebook["questions"]]
+    assert len(names) == 38 and codebook["block_starts"][-1] == 233
+    tables = {
+        "records.parquet": [],
+        "bootstrap.parquet": [],
+        "model_1_1/plain/synthetic.parquet": ["record", "entropy_bits"],
+        "model_2_3/zeros-removed/synthetic.parquet": ["record", "entropy_bits"],
+    }
+    for file, extra in tables.items():
+        table = pq.read_table(results / file)
+        assert table.column_names == names + extra
+        for question in codebook["questions"]:
+            column = table.column(question["name"])
+            assert pa.types.is_dictionary(column.type)
+            codes = [c["code"] for c in question["categories"]]
+            assert column.combine_chunks().dictionary.to_pylist() == codes
+    assert len(pq.read_table(results / "bootstrap.parquet")) == 12000
+    for name in ("fig06_pair", "accuracy", "training"):
+        assert (results / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (results / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_metrics_are_those_of_the_tables_they_summarise(finished):
+    results = finished[0] / "results/sample"
+    metrics = json.loads((results / "metrics.json").read_text())
+    one_hot = {
+        name: pd.get_dummies(pd.read_parquet(results / name)[names_of(results)], dtype=float).to_numpy()
+        for name in ("records.parquet", "model_1_1/plain/synthetic.parquet")
+    }
+    true, synthetic = (x.T @ x for x in one_hot.values())
+    upper = np.triu_indices(233)
+    d = np.abs(np.log((synthetic[upper] + 1) / (true[upper] + 1)))
+    found = metrics["accuracy"]["model_1_1"]["plain"]
+    assert found["median"] == pytest.approx(np.median(d), abs=1e-6)
+    assert found["mean_abs"] == pytest.approx(d.mean(), abs=1e-6)
+    assert found["rms"] == pytest.approx(np.sqrt((d**2).mean()), abs=1e-6)
+    ideal = metrics["accuracy"]["bootstrap"]
+    assert found["ratio_rms"] == pytest.approx(found["rms"] / ideal["rms"], rel=1e-4)
+
+
+def names_of(results: Path) -> list[str]:
+    return [q["name"] for q in json.loads((results / "codebook.json").read_text())["questions"]]
+
+
+def test_variants_are_what_their_names_say(finished):
+    results = finished[0] / "results/sample"
+    names = names_of(results)
+    true = pd.read_parquet(results / "records.parquet")[names].astype(str)
+    removed = pd.read_parquet(results / "model_2_3/zeros-removed/synthetic.parquet")
+    first = pd.read_parquet(results / "instances/model_2_3/1.parquet")
+    assert 0 < len(removed) < len(first)
+    assert (
+        removed[names].astype(str).to_numpy() == first[names].astype(str).to_numpy()[removed["record"]]
+    ).all()
+    summary = json.loads((results / "measures/model_2_3/zeros-removed/summary.json").read_text())
+    assert summary["zero_records"] == 0 and summary["records"] == len(removed)
+
+    both = pd.read_parquet(results / "model_2_3/both/synthetic.parquet")
+    same = (both[names].astype(str).to_numpy() == true.to_numpy()).mean()
+    same_without = (first[names].astype(str).to_numpy() == true.to_numpy()).mean()
+    assert same == pytest.approx(0.5 + 0.5 * same_without, abs=0.05)
+    assert both["entropy_bits"].median() < first["entropy_bits"].median()
+
+
+def test_after_snakemake_dvc_has_nothing_to_do(finished):
+    assert nothing_to_do_for_dvc(finished[0])
+    assert "didn't change, skipping" in run(finished[0], "dvc", "repro")
+    assert nothing_to_do_for_snakemake(finished[0])
+
+
+def test_both_engines_name_the_same_files(finished):
+    """Each DVC stage depends on exactly what Snakemake reads to make that stage's files."""
+    folder = finished[0]
+    text = run(folder, "snakemake", "--forceall", "--detailed-summary", "--quiet", "all")
+    lines = text[text.index("output_file") :].splitlines()
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    inputs = {r["output_file"]: set(r["input-file(s)"].split(",")) for r in rows}
+
+    program = (
+        "import json, os\nfrom dvc.repo import Repo\n"
+        "rel = lambda items: [os.path.relpath(i.fs_path) for i in items if i.protocol == 'local'"
+        " and not i.fs_path.endswith('params.yaml')]\n"
+        "print(json.dumps({s.addressing: [rel(s.deps), rel(s.outs)] for s in Repo().index.stages}))"
+    )
+    stages = json.loads(run(folder, sys.executable, "-c", program).splitlines()[-1])
+
+    def within(file: str, places: list[str]) -> list[str]:
+        return [p for p in places if file == p or file.startswith(p + "/")]
+
+    covered = set()
+    for stage, (deps, outs) in stages.items():
+        made = {file for file in inputs if within(file, outs)}
+        assert made and all(any(within(f, [out]) for f in made) for out in outs), stage
+        covered |= made
+        read = set().union(*(inputs[file] for file in made)) - made
+        assert {f for f in read if not within(f, deps)} == set(), f"{stage}: not a dep in dvc.yaml"
+        assert {d for d in deps if not any(within(f, [d]) for f in read)} == set(), (
+            f"{stage}: read by no rule"
+        )
+    assert covered == set(inputs)
+
+
+def test_dvc_shows_metrics_plots_and_changed_parameters(finished):
+    folder = finished[0]
+    metrics = json.loads(run(folder, "dvc", "metrics", "show", "--json"))
+    assert "model_2_3" in str(metrics)
+    assert "index.html" in run(folder, "dvc", "plots", "show")
+    assert "failed" not in run(folder, "dvc", "plots", "show")
+    write_params(folder, SMALL | {"seed": 12})
+    assert "seed" in run(folder, "dvc", "params", "diff")
+    write_params(folder, SMALL)
+
+
+def test_another_clone_on_one_core_gives_the_same_bytes(finished, tmp_path):
+    other = workspace(tmp_path)
+    run(other, "snakemake", "--cores", "1")
+    assert hashes(other) == hashes(finished[0])
+    assert (other / "dvc.lock").read_bytes() == (finished[0] / "dvc.lock").read_bytes()
+
+
+def test_results_of_overridden_parameters_are_not_recorded_under_the_wrong_ones(finished):
+    folder = finished[0]
+    before = (folder / "dvc.lock").read_bytes()
+    program = (
+        "from modp import config, engines\n"
+        "params = config.read_yaml('params.yaml')\n"
+        "engines.record_in_dvc(params | {'seed': 99}, 'params.yaml')"
+    )
+    printed = run(folder, sys.executable, "-c", program)
+    assert "not recorded in DVC" in printed
+    assert (folder / "dvc.lock").read_bytes() == before
+
+
+def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(finished):
+    folder = finished[0]
+    changed = json.loads(json.dumps(SMALL))
+    changed["variants"][2]["threshold"] = 0.25
+    write_params(folder, changed)
+    assert not nothing_to_do_for_dvc(folder) and not nothing_to_do_for_snakemake(folder)
+
+    before = (folder / "dvc.lock").read_bytes()
+    run(folder, "snakemake", "--cores", "2", "results/sample/model_2_3/both/synthetic.parquet")
+    assert (folder / "dvc.lock").read_bytes() == before, "a run of some targets is not everything"
+
+    printed = run(folder, "dvc", "repro")
+    assert "Stage 'train@model_2_3' didn't change, skipping" in printed
+    assert nothing_to_do_for_snakemake(folder)
+
+    changed["variants"][2]["threshold"] = 0.75
+    write_params(folder, changed)
+    printed = run(folder, "snakemake", "--cores", "2")
+    assert "trained on" not in printed
+    assert nothing_to_do_for_dvc(folder)
+
+
+def test_a_killed_run_is_simply_run_again(tmp_path):
+    folder = workspace(tmp_path)
+    process = subprocess.Popen(
+        ["snakemake", "--cores", "2"],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    weights = folder / "results/sample/model_1_1"
+    while not weights.exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(60)
+    run(folder, "snakemake", "--cores", "2")
+    assert nothing_to_do_for_snakemake(folder)
+    assert not list(folder.glob("results/**/.*.parquet"))
+
+
+def test_a_faulty_configuration_is_refused_before_any_job(tmp_path):
+    broken = json.loads(json.dumps(SMALL))
+    broken["variants"][1]["model"] = "model_2_33"
+    folder = workspace(tmp_path, broken)
+    printed = run(folder, "snakemake", "--cores", "2", check=False)
+    assert "no model 'model_2_33' is defined under 'models'; did you mean 'model_2_3'?" in printed
+    assert "Traceback" not in printed
+    assert not (folder / "data/raw/sample").exists()
+    write_params(folder, SMALL)
+    printed = run(folder, "snakemake", "--cores", "2", "--config", "dataset=smaple", check=False)
+    assert "did you mean 'sample'?" in printed
+
+
+def test_without_network_texas_fails_in_seconds_and_says_what_to_do(tmp_path):
+    folder = workspace(tmp_path)
+    nowhere = "http://127.0.0.1:9"
+    began = time.monotonic()
+    printed = run(
+        folder, "snakemake", "--cores", "2", "--config", "dataset=stums", check=False, HTTPS_PROXY=nowhere
+    )
+    assert time.monotonic() - began < 30
+    assert "https://www2.census.gov/programs-surveys/acs/data/pums/2022/1-Year/csv_ptx.zip" in printed
+    assert "reason: no connection to the server" in printed
+    assert "data/downloads/data/pums/2022/1-Year/csv_ptx.zip" in printed
+
+
+@pytest.mark.parametrize(
+    ("dataset", "source", "records", "targets"),
+    [
+        ("wy-2021", "csv_pwy.zip", 5861, []),
+        ("ak-wv-wy-2021", "person_2021_ak_wv_wy.parquet", 29700, ["coded"]),
+    ],
+)
+def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, source, records, targets):
+    shared("data", source)
+    folder = workspace(tmp_path / "project")
+    (tmp_path / "shared").symlink_to(ROOT / ".." / "shared")
+    yaml_file = f"dataset=tests/datasets/{dataset}.yaml"
+    run(folder, "snakemake", "--cores", "2", "--config", yaml_file, "--", *targets)
+    results = folder / "results" / dataset
+    assert pq.read_metadata(results / "records.parquet").num_rows == records
+    if not targets:
+        assert (results / "figures/fig06_pair.png").exists()
+        assert "model_2_3" in json.loads((results / "metrics.json").read_text())["accuracy"]
