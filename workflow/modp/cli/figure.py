@@ -55,7 +55,9 @@ def _crosstabs(options: argparse.Namespace, title: str) -> Figure:
 
 
 def _overview(options: argparse.Namespace, title: str) -> Figure:
-    return overview.draw(pd.read_parquet(options.table), f"{title}: distance from the ideal (1×)")
+    return overview.draw(
+        pd.read_parquet(options.table), f"{title}\ndistance of each variant from the ideal (1×)"
+    )
 
 
 def _training(options: argparse.Namespace, title: str) -> Figure:
