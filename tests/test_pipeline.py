@@ -328,7 +328,7 @@ def test_without_network_texas_fails_in_seconds_and_says_what_to_do(tmp_path):
     assert time.monotonic() - began < 30
     assert "https://www2.census.gov/programs-surveys/acs/data/pums/2022/1-Year/csv_ptx.zip" in printed
     assert "reason: no connection to the server" in printed
-    assert "data/downloads/data/pums/2022/1-Year/csv_ptx.zip" in printed
+    assert "data/downloads/2022-1-Year/csv_ptx.zip" in printed
 
 
 @pytest.mark.parametrize(

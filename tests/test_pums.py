@@ -229,7 +229,7 @@ def acquire(tmp_path: Path, dataset: Path, file: str) -> int:
 
 
 def test_a_file_fetched_by_hand_is_taken_instead_of_the_network(tmp_path):
-    by_hand = tmp_path / "downloads/data/pums/2022/1-Year/csv_ptx.zip"
+    by_hand = tmp_path / "downloads/2022-1-Year/csv_ptx.zip"
     by_hand.parent.mkdir(parents=True)
     zip_file(by_hand, psam_p48_csv="A\n1\n")
     assert acquire(tmp_path, ROOT / "workflow/datasets/stums.yaml", "csv_ptx.zip") == 0

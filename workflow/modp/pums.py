@@ -52,6 +52,11 @@ class CensusSource(Strict):
         return f"data/pums/{self.year}/{self.span}"
 
     @property
+    def by_hand(self) -> str:
+        """The folder, below that of downloads, for files that a person fetched."""
+        return f"{self.year}-{self.span}"
+
+    @property
     def files(self) -> list[str]:
         """The zips' names, in the order of the states."""
         return [f"csv_{self.records[0]}{state}.zip" for state in self.states]

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         provenance = _copy(Path(local), local, options.out)
     else:
         assert dataset.census is not None
-        by_hand = options.downloads / dataset.census.folder / options.file
+        by_hand = options.downloads / dataset.census.by_hand / options.file
         url = dataset.url(options.file)
         if by_hand.exists():
             provenance = _copy(by_hand, url, options.out)
