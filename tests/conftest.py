@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modp import pums, questions, seeds
+from modp import questions, seeds
 from modp.config import load
+from modp.pums.read import read
 from modp.questions import Category, Codebook, Question, QuestionSet
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,5 +45,5 @@ def stums() -> QuestionSet:
 @pytest.fixture(scope="session")
 def sample(stums: QuestionSet) -> tuple[np.ndarray, Codebook]:
     """The embedded sample, coded."""
-    raw = pums.read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
+    raw = read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
     return questions.code(raw, stums, seeds.generator(1, "deciles"))

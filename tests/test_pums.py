@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from conftest import ROOT, shared
 
-from modp import pums
 from modp.__main__ import main
 from modp.config import check, load
 from modp.errors import InputError
+from modp.pums import fetch as fetching
+from modp.pums.read import read
+from modp.pums.where import Dataset
 
 TEXAS = {"year": 2022, "records": "persons", "states": ["tx"]}
 
@@ -31,7 +33,7 @@ def zip_file(path: Path, **members: str) -> Path:
 
 def test_a_number_may_be_written_in_several_ways(tmp_path):
     file = csv_file(tmp_path / "a.csv", "RT,SCHL,AGEP\nP,01,1\nP,1,2\nP,1.0,3\nP, 1,4\nP,,5\nP,-7,6\n")
-    values = pums.read([file], ["SCHL", "AGEP"])
+    values = read([file], ["SCHL", "AGEP"])
     assert values["SCHL"].tolist() == [1, 1, 1, 1, None, -7]
     assert values["SCHL"].dtype == np.int32
     assert values["AGEP"].tolist() == [1, 2, 3, 4, 5, 6]
@@ -41,7 +43,7 @@ def test_line_ends_do_not_matter(tmp_path):
     unix = csv_file(tmp_path / "a.csv", "A,B\n1,2\n3,\n")
     dos = tmp_path / "b.csv"
     dos.write_bytes(b"\xef\xbb\xbf" + unix.read_bytes().replace(b"\n", b"\r\n"))
-    one, other = (pums.read([f], ["A", "B"]) for f in (unix, dos))
+    one, other = (read([f], ["A", "B"]) for f in (unix, dos))
     assert all(one[c].tolist() == other[c].tolist() for c in "AB")
 
 
@@ -49,18 +51,18 @@ def test_all_csv_members_of_a_zip_are_read_and_nothing_else(tmp_path):
     file = zip_file(
         tmp_path / "z.zip", psam_pusb_csv="A\n3\n", README_pdf="A\n9\n", psam_pusa_csv="A\n1\n2\n"
     )
-    assert pums.read([file], ["A"])["A"].tolist() == [1, 2, 3]
+    assert read([file], ["A"])["A"].tolist() == [1, 2, 3]
 
 
 def test_a_part_that_is_all_blank_joins_one_that_is_not(tmp_path):
     first = csv_file(tmp_path / "a.csv", "A,B\n1,\n2,\n")
     second = csv_file(tmp_path / "b.csv", "B,A\n7,3\n")
-    assert pums.read([first, second], ["A", "B"])["B"].tolist() == [None, None, 7]
+    assert read([first, second], ["A", "B"])["B"].tolist() == [None, None, 7]
 
 
 def test_parquet_with_floats_and_blanks_reads_like_csv(tmp_path):
     pd.DataFrame({"A": [1.0, np.nan], "B": pd.array([None, 4], "Int64")}).to_parquet(tmp_path / "a.parquet")
-    values = pums.read([tmp_path / "a.parquet"], ["A", "B"])
+    values = read([tmp_path / "a.parquet"], ["A", "B"])
     assert values["A"].tolist() == [1, None] and values["B"].tolist() == [None, 4]
 
 
@@ -79,23 +81,23 @@ def test_parquet_with_floats_and_blanks_reads_like_csv(tmp_path):
 )
 def test_faulty_files_are_refused_with_place_and_reason(tmp_path, name, content, message):
     with pytest.raises(InputError, match=name) as failure:
-        pums.read([csv_file(tmp_path / name, content)], ["SEX", "AGEP", "MAR"])
+        read([csv_file(tmp_path / name, content)], ["SEX", "AGEP", "MAR"])
     assert message in str(failure.value)
 
 
 def test_missing_columns_are_listed_together_with_their_nearest_names(tmp_path):
     with pytest.raises(InputError) as failure:
-        pums.read([csv_file(tmp_path / "a.csv", "SEX,AGEPP\n1,2\n")], ["SEX", "AGEP", "XYZ"])
+        read([csv_file(tmp_path / "a.csv", "SEX,AGEPP\n1,2\n")], ["SEX", "AGEP", "XYZ"])
     assert "AGEP; did you mean 'AGEPP'?" in str(failure.value) and "XYZ" in str(failure.value)
 
 
 def test_zip_without_csv_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"holds no CSV file, only: README.pdf"):
-        pums.read([zip_file(tmp_path / "z.zip", README_pdf="x")], ["A"])
+        read([zip_file(tmp_path / "z.zip", README_pdf="x")], ["A"])
 
 
 def test_wyoming_file_is_read_as_the_census_serves_it(stums):
-    values = pums.read([shared("data", "csv_pwy.zip")], stums.columns)
+    values = read([shared("data", "csv_pwy.zip")], stums.columns)
     frame = pd.read_csv(shared("data", "csv_pwy.zip"), usecols=stums.columns)
     assert len(values["SEX"]) == 5861
     for column in stums.columns:
@@ -104,7 +106,7 @@ def test_wyoming_file_is_read_as_the_census_serves_it(stums):
 
 
 def test_texas_2022_is_where_the_paper_took_it():
-    dataset = load(ROOT / "workflow/datasets/stums.yaml", pums.Dataset)
+    dataset = load(ROOT / "workflow/datasets/stums.yaml", Dataset)
     assert dataset.names == ["csv_ptx.zip"]
     assert dataset.url("csv_ptx.zip") == (
         "https://www2.census.gov/programs-surveys/acs/data/pums/2022/1-Year/csv_ptx.zip"
@@ -113,7 +115,7 @@ def test_texas_2022_is_where_the_paper_took_it():
 
 def test_2020_one_year_files_are_at_their_experimental_address():
     source = {"year": 2020, "records": "housing", "states": ["wy"]}
-    dataset = check({"title": "t", "questions": "q", "census": source}, pums.Dataset, "d.yaml")
+    dataset = check({"title": "t", "questions": "q", "census": source}, Dataset, "d.yaml")
     assert dataset.url("csv_hwy.zip").endswith("/acs/experimental/2020/data/pums/1-Year/csv_hwy.zip")
 
 
@@ -143,24 +145,28 @@ def test_2020_one_year_files_are_at_their_experimental_address():
 )
 def test_faulty_datasets_are_refused(content, message):
     with pytest.raises(InputError, match="d.yaml") as failure:
-        check(content, pums.Dataset, "d.yaml")
+        check(content, Dataset, "d.yaml")
     assert message in str(failure.value)
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves what the test put into ``answer``: status, headers, body."""
+    """Gives the scripted answers one after the other, the last one again and again.
 
-    answer: tuple[int, dict, bytes] = (404, {}, b"")
-    agents: list = []  # noqa: RUF012
+    An answer is (status, headers, body); a negative status sends the headers of its absolute
+    value and cuts the body off in the middle.
+    """
+
+    answers: list = []  # noqa: RUF012
+    requests: list = []  # noqa: RUF012
 
     def do_GET(self):
-        status, headers, body = self.answer
-        self.agents.append(self.headers["User-Agent"])
-        self.send_response(status)
-        for key, value in headers.items():
+        self.requests.append(dict(self.headers))
+        status, headers, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.send_response(abs(status))
+        for key, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(key, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(body[: len(body) // 2] if status < 0 else body)
 
     def log_message(self, *_):
         pass
@@ -169,50 +175,126 @@ class Server(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def address():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    Server.requests.clear()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/csv_pwy.zip"
     server.shutdown()
     server.server_close()
 
 
-def fetch(address: str, folder: Path) -> pums.Provenance:
-    return pums.fetch(address, folder / "f.zip", Path("data/downloads/f.zip"), lambda *_: None)
+@pytest.fixture
+def body(tmp_path) -> bytes:
+    return zip_file(tmp_path / "src.zip", psam_p56_csv="A\n" + "1\n" * 150_000).read_bytes()
 
 
-def test_a_good_download_is_kept_with_its_provenance(address, tmp_path):
-    body = zip_file(tmp_path / "src.zip", psam_p56_csv="A\n1\n").read_bytes()
-    modified = "Wed, 13 Sep 2023 14:00:00 GMT"
-    Server.answer = (200, {"Content-Length": str(len(body)), "Last-Modified": modified}, body)
-    provenance = fetch(address, tmp_path)
-    assert (tmp_path / "f.zip").read_bytes() == body
-    assert (provenance.source, provenance.bytes, provenance.modified) == (address, len(body), modified)
-    assert provenance.sha256 == pums.sha256(tmp_path / "src.zip")
-    assert Server.agents[-1] == pums.USER_AGENT
+MODIFIED = "Wed, 13 Sep 2023 14:00:00 GMT"
+DATED = {"Last-Modified": MODIFIED, "ETag": '"v1"'}
+
+
+def fetch(address: str, folder: Path, *answers: tuple) -> tuple[fetching.Provenance, list[float]]:
+    """Fetch from the scripted server; return the provenance and the pauses between tries."""
+    Server.answers = list(answers)
+    folder.joinpath("raw").mkdir(exist_ok=True)
+    pauses: list[float] = []
+    provenance = fetching.fetch(
+        address,
+        folder / "raw/f.zip",
+        Path("data/downloads/f.zip"),
+        lambda *_: None,
+        lambda _: None,
+        pauses.append,
+    )
+    return provenance, pauses
+
+
+def kept(body: bytes) -> int:
+    """How much is kept of a body that was cut off in the middle: its whole chunks."""
+    return len(body) // 2 // fetching.CHUNK * fetching.CHUNK
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(file.name for file in (folder / "raw").iterdir())
+
+
+def test_a_good_download_is_kept_with_its_provenance(address, tmp_path, body):
+    provenance, pauses = fetch(address, tmp_path, (200, DATED, body))
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+    assert (provenance.source, provenance.bytes, provenance.modified) == (address, len(body), MODIFIED)
+    assert provenance.sha256 == fetching.sha256(tmp_path / "src.zip")
+    assert Server.requests[0]["User-Agent"] == fetching.USER_AGENT
+    assert left(tmp_path) == ["f.zip"] and pauses == []
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    "bad",
     [
-        ((404, {}, b""), "the server answered 404"),
-        ((403, {}, b"<html>403 Forbidden</html>"), "the server answered 403"),
-        ((200, {}, b"<html>403 Forbidden</html>"), "it begins with '<html>403 Forbidden</html>'"),
-        ((200, {}, b""), "not a zip file"),
-        ((200, {"Content-Length": "1000"}, b"PK" * 200), "the connection broke off"),
+        (503, {}, b"try later"),
+        (429, {}, b""),
+        (200, {}, b"<HTML>Reference #97</HTML>"),
+        (200, {}, b""),
+        (200, {"Content-Length": "100000"}, b"PK" * 200),
     ],
 )
-def test_a_bad_answer_never_becomes_a_file(address, tmp_path, answer, reason):
-    Server.answer = answer
+def test_a_passing_fault_is_tried_again_with_growing_pauses(address, tmp_path, body, bad):
+    _, pauses = fetch(address, tmp_path, bad, bad, (200, {}, body))
+    assert pauses == [1, 2]
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+
+
+def test_the_server_may_say_how_long_to_wait(address, tmp_path, body):
+    _, pauses = fetch(address, tmp_path, (429, {"Retry-After": "7"}, b""), (200, {}, body))
+    assert pauses == [7]
+
+
+def test_a_broken_transfer_goes_on_where_it_stopped(address, tmp_path, body):
+    fetch(address, tmp_path, (-200, DATED, body), (206, DATED, body[kept(body) :]))
+    assert Server.requests[1]["Range"] == f"bytes={kept(body)}-"
+    assert Server.requests[1]["If-Range"] == '"v1"'
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+
+
+def test_a_file_that_changed_during_the_break_starts_anew(address, tmp_path, body):
+    fetch(address, tmp_path, (-200, DATED, b"x" * 50), (200, {"ETag": '"v2"'}, body))
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+
+
+def test_a_server_that_cannot_resume_sends_the_whole_again(address, tmp_path, body):
+    fetch(address, tmp_path, (-200, {}, body), (200, {}, body))
+    assert "Range" not in Server.requests[1]
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+
+
+def test_a_later_run_goes_on_with_what_an_earlier_one_left(address, tmp_path, body):
+    with pytest.raises(InputError, match="broke off"):
+        fetch(address, tmp_path, *[(-200, DATED, body)] * 5)
+    assert left(tmp_path) == ["f.zip.part", "f.zip.part.of"]
+    fetch(address, tmp_path, (206, DATED, body[kept(body) :]))
+    assert (tmp_path / "raw/f.zip").read_bytes() == body
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "tries"),
+    [
+        ((404, {}, b""), "the server answered 404", 1),
+        ((403, {}, b"<html>403 Forbidden</html>"), "the server answered 403", 1),
+        ((503, {}, b""), "the server answered 503", 5),
+        ((200, {}, b"<html>403 Forbidden</html>"), "it begins with '<html>403 Forbidden</html>'", 5),
+        ((200, {"Content-Length": str(1 << 40)}, b"PK"), "more than any PUMS file", 1),
+    ],
+)
+def test_a_bad_answer_never_becomes_a_file(address, tmp_path, answer, reason, tries):
     with pytest.raises(InputError) as failure:
-        fetch(address, tmp_path)
+        fetch(address, tmp_path, answer)
     message = str(failure.value)
     assert address in message and "data/downloads/f.zip" in message
     assert reason in message
-    assert list(tmp_path.iterdir()) == []
+    assert len(Server.requests) == tries
+    assert left(tmp_path) == []
 
 
 def test_no_server_at_all_is_said_at_once(tmp_path):
     with pytest.raises(InputError, match="connection refused"):
-        fetch("http://127.0.0.1:9/csv_pwy.zip", tmp_path)
+        fetch("http://127.0.0.1:9/csv_pwy.zip", tmp_path, ())
 
 
 def acquire(tmp_path: Path, dataset: Path, file: str) -> int:

@@ -7,19 +7,20 @@ from pathlib import Path
 # The code of this clone, also where the environment has another one's installed.
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
-from modp import engines, pums
+from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
 from modp.params import BOOTSTRAP, Params
+from modp.pums.where import Dataset, dataset_path, question_set_path
 from modp.questions import QuestionSet
 
 engines.use_this_code()
 
 try:
     PARAMS = check(dict(config), Params, "params.yaml (or --config)")
-    DATASET_YAML = pums.dataset_path(PARAMS.dataset)
-    DATASET = load(DATASET_YAML, pums.Dataset)
-    QUESTIONS_YAML = pums.question_set_path(DATASET.questions)
+    DATASET_YAML = dataset_path(PARAMS.dataset)
+    DATASET = load(DATASET_YAML, Dataset)
+    QUESTIONS_YAML = question_set_path(DATASET.questions)
     load(QUESTIONS_YAML, QuestionSet)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from modp import pums
 from modp.cli.output import Log, written
 from modp.config import load
 from modp.errors import InputError
+from modp.pums import fetch
+from modp.pums.where import Dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Copy or fetch the file, then write where it came from."""
-    dataset = load(options.dataset, pums.Dataset)
+    dataset = load(options.dataset, Dataset)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     local = dataset.path(options.file)
     if local is not None:
@@ -38,27 +39,27 @@ def run(options: argparse.Namespace, log: Log) -> None:
             provenance = _copy(by_hand, url, options.out)
         else:
             log(f"fetching {url}")
-            provenance = _fetch(url, options.out, by_hand)
+            provenance = _fetch(url, options.out, by_hand, log)
     with written(options.provenance) as path:
         path.write_text(json.dumps(asdict(provenance), indent=1) + "\n")
     log(f"{options.out}: {provenance.bytes:,} bytes, sha256 {provenance.sha256}")
 
 
-def _copy(source: Path, origin: str, target: Path) -> pums.Provenance:
+def _copy(source: Path, origin: str, target: Path) -> fetch.Provenance:
     if not source.is_file():
         raise InputError(f"{source}: there is no such file; the dataset YAML names it under 'files'")
     if source.stat().st_size == 0:
         raise InputError(f"{source} is empty")
     with written(target) as path:
         shutil.copyfile(source, path)
-    return pums.Provenance(origin, target.stat().st_size, pums.sha256(target), None)
+    return fetch.Provenance(origin, target.stat().st_size, fetch.sha256(target), None)
 
 
-def _fetch(url: str, target: Path, by_hand: Path) -> pums.Provenance:
+def _fetch(url: str, target: Path, by_hand: Path, log: Log) -> fetch.Provenance:
     with tqdm(unit="B", unit_scale=True, desc=target.name, disable=None) as bar:
 
         def progress(received: int, total: int | None) -> None:
             bar.total = total
             bar.update(received - bar.n)
 
-        return pums.fetch(url, target, by_hand, progress)
+        return fetch.fetch(url, target, by_hand, progress, log)

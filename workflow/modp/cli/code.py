@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from modp import pums, questions, records, seeds
+from modp import questions, records, seeds
 from modp.cli.output import Log, written
 from modp.config import load
+from modp.pums.read import read
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read, code, write."""
     question_set = load(options.questions, questions.QuestionSet)
-    raw = pums.read(options.files, question_set.columns)
+    raw = read(options.files, question_set.columns)
     codes, codebook = questions.code(raw, question_set, seeds.generator(options.seed, "deciles"))
     with written(options.codebook) as path:
         path.write_text(codebook.to_json(), encoding="utf-8")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from modp.cli.output import Log, written
 from modp.config import load
 from modp.figures import crosstabs, overview, style, training
-from modp.pums import Dataset
+from modp.pums.where import Dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from modp.cli.output import Log, written
 from modp.params import Params
-from modp.pums import Dataset
+from modp.pums.where import Dataset
 from modp.questions import QuestionSet
 
 FILES = {"params": Params, "dataset": Dataset, "questions": QuestionSet}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from modp import accuracy, tables
 from modp.cli.output import Log, written
 from modp.config import load
-from modp.pums import Dataset
+from modp.pums.where import Dataset
 from modp.questions import Codebook
 
 

@@ -1,0 +1,1 @@
+"""PUMS files: where they are, how they are fetched, checked and read."""
