@@ -22,7 +22,7 @@ def codebook_of(*sizes: int) -> Codebook:
             f"question {chr(65 + q)}",
             chr(65 + q),
             "as coded",
-            tuple(Category(str(c + 1), f"answer {c + 1}") for c in range(size)),
+            tuple(Category(str(c + 1), f"answer {c + 1}", str(c + 1)) for c in range(size)),
         )
         for q, size in enumerate(sizes)
     ]

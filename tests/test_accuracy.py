@@ -50,16 +50,21 @@ def test_log_discrepancy_by_hand_scales_to_equal_totals():
 
 
 def test_z_value_by_hand():
-    # 20 of 100 against 30 of 200, one pseudocount each: p1 = .21, p2 = .155, pooled = 52/300
+    # 20 of 100 against 30 of 200; one pseudocount in 100 records: p1 = .21, p2 = .16, pooled = 53/300
     z = accuracy.z_value(np.array([20]), np.array([30]), 100, 200)
-    pooled = 52 / 300
-    expected = (31 / 200 - 21 / 100) / math.sqrt(pooled * (1 - pooled) * (1 / 100 + 1 / 200))
+    pooled = 53 / 300
+    expected = (32 / 200 - 21 / 100) / math.sqrt(pooled * (1 - pooled) * (1 / 100 + 1 / 200))
     assert z == pytest.approx([expected])
-    assert expected == pytest.approx(-1.1864, abs=1e-4)
+    assert expected == pytest.approx(-1.0704, abs=1e-4)
 
 
 def test_z_value_is_zero_where_everybody_gives_the_answer():
     assert accuracy.z_value(np.array([50]), np.array([50]), 50, 50).tolist() == [0.0]
+
+
+def test_z_value_of_equal_proportions_is_zero_whatever_the_totals():
+    z = accuracy.z_value(np.array([0, 12, 600]), np.array([0, 5, 250]), 12_000, 5_000)
+    assert z == pytest.approx([0, 0, 0])
 
 
 def test_figure_of_merit_by_hand():

@@ -55,7 +55,10 @@ def test_the_repositorys_parameters_are_valid():
         ("variants/3/name", "../up", "variants.3.name", "pattern"),
         ("figures/fig01_bootstrap", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
         ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),
-        ("device", "gpu", "device", "pattern"),
+        ("device", "gpu", "device", "auto, cpu, cuda"),
+        ("figures/accuracy", ["bootstrap"], "figures", "choose another name"),
+        ("figures/fig01_bootstrap", [], "figures.fig01_bootstrap", "at least 1 item"),
+        ("models/model_5_15/stages/1/learning_rate", float("inf"), "stages.1.learning_rate", "finite"),
         ("seed", 1.5, "seed", "integer"),
     ],
 )
@@ -71,6 +74,12 @@ def test_several_faults_are_reported_together():
     with pytest.raises(InputError) as failure:
         check(params, Params, "params.yaml")
     assert "sead" in str(failure.value) and "device" in str(failure.value)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    (tmp_path / "p.yaml").write_text("seed: 1\nseed: 2\n")
+    with pytest.raises(InputError, match="key 'seed' stands twice"):
+        load(tmp_path / "p.yaml", Params)
 
 
 def test_a_file_that_is_not_yaml_is_refused(tmp_path):

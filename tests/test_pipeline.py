@@ -197,6 +197,17 @@ def test_after_snakemake_dvc_has_nothing_to_do(finished):
     assert nothing_to_do_for_dvc(finished[0])
     assert "didn't change, skipping" in run(finished[0], "dvc", "repro")
     assert nothing_to_do_for_snakemake(finished[0])
+    by_times_alone = run(finished[0], "snakemake", "-n", "--max-checksum-file-size", "1")
+    assert "Nothing to be done" in by_times_alone, "DVC must leave the files' times alone"
+
+
+def test_after_a_checkout_one_command_tells_snakemake_that_all_is_up_to_date(finished):
+    folder = finished[0]
+    shutil.rmtree(folder / "results/sample")
+    run(folder, "dvc", "checkout")
+    run(folder, "snakemake", "--touch", "--cores", "1")
+    assert nothing_to_do_for_snakemake(folder)
+    assert nothing_to_do_for_dvc(folder)
 
 
 def test_both_engines_name_the_same_files(finished):
@@ -278,10 +289,13 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     assert nothing_to_do_for_snakemake(folder)
 
     changed["variants"][2]["threshold"] = 0.75
+    changed["figures"] = {"fig01_other": ["bootstrap"]}
     write_params(folder, changed)
     printed = run(folder, "snakemake", "--cores", "2")
     assert "trained on" not in printed
     assert nothing_to_do_for_dvc(folder)
+    drawn = {file.stem for file in (folder / "results/sample/figures").iterdir()}
+    assert drawn == {"fig01_other", "accuracy", "training"}, "what earlier parameters drew is gone"
 
 
 def test_a_killed_run_is_simply_run_again(tmp_path):

@@ -76,6 +76,7 @@ def test_parquet_with_floats_and_blanks_reads_like_csv(tmp_path):
         ("a.csv", "SEX,AGEP,MAR\n1,2\n", "cannot be read as CSV"),
         ("a.zip", "<html>403 Forbidden</html>", "damaged or no zip file"),
         ("a.sas7bdat", "", "cannot read this kind of file"),
+        ("a.csv", "SEX,AGEP,MAR\n1,9999999999,1\n", "not a whole number below"),
         ("a.parquet", "PAR0", "cannot be read as Parquet"),
     ],
 )
@@ -89,6 +90,35 @@ def test_missing_columns_are_listed_together_with_their_nearest_names(tmp_path):
     with pytest.raises(InputError) as failure:
         read([csv_file(tmp_path / "a.csv", "SEX,AGEPP\n1,2\n")], ["SEX", "AGEP", "XYZ"])
     assert "AGEP; did you mean 'AGEPP'?" in str(failure.value) and "XYZ" in str(failure.value)
+
+
+def test_a_damaged_member_is_refused_with_its_name(tmp_path):
+    path = tmp_path / "z.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("psam_p56.csv", "A\n" + "".join(f"{i * 7919 % 1000}\n" for i in range(20_000)))
+    content = bytearray(path.read_bytes())
+    content[2000:2020] = bytes(20)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"z.zip/psam_p56.csv is damaged"):
+        read([path], ["A"])
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (pd.Categorical(["1", "02", None]), [1, 2, None]),
+        (pd.to_datetime(["2020-01-01"] * 3), None),
+        ([[1], [2], [3]], None),
+        (pd.Categorical(["x", "1", "2"]), None),
+    ],
+)
+def test_parquet_columns_of_other_types_are_read_or_refused(tmp_path, values, found):
+    pd.DataFrame({"A": values}).to_parquet(tmp_path / "a.parquet")
+    if found is not None:
+        assert read([tmp_path / "a.parquet"], ["A"])["A"].tolist() == found
+        return
+    with pytest.raises(InputError, match="a.parquet: A "):
+        read([tmp_path / "a.parquet"], ["A"])
 
 
 def test_zip_without_csv_is_refused(tmp_path):
@@ -318,6 +348,27 @@ def test_a_file_fetched_by_hand_is_taken_instead_of_the_network(tmp_path):
     assert (tmp_path / "out/csv_ptx.zip").read_bytes() == by_hand.read_bytes()
     provenance = json.loads((tmp_path / "out/csv_ptx.zip.provenance.json").read_text())
     assert provenance["source"].startswith("https://www2.census.gov/")
+
+
+def test_a_page_saved_by_a_browser_is_not_taken_for_a_zip(tmp_path):
+    by_hand = tmp_path / "downloads/2022-1-Year/csv_ptx.zip"
+    by_hand.parent.mkdir(parents=True)
+    by_hand.write_text("<html>403 Forbidden</html>")
+    assert acquire(tmp_path, ROOT / "workflow/datasets/stums.yaml", "csv_ptx.zip") == 1
+    assert "downloads/2022-1-Year/csv_ptx.zip is not a zip file" in (tmp_path / "log.txt").read_text()
+    assert not (tmp_path / "out/csv_ptx.zip").exists()
+
+
+def test_a_file_that_is_not_the_pinned_one_stops_with_both_hashes(tmp_path):
+    source = zip_file(tmp_path / "x.zip", a_csv="A\n1\n")
+    dataset = tmp_path / "d.yaml"
+    dataset.write_text(f"title: t\nquestions: stums\nfiles: [{source}]\nsha256: {{x.zip: '{'0' * 64}'}}\n")
+    assert acquire(tmp_path, dataset, "x.zip") == 1
+    said = (tmp_path / "log.txt").read_text()
+    assert "0" * 64 in said and fetching.sha256(source) in said
+    assert not (tmp_path / "out/x.zip").exists()
+    dataset.write_text(dataset.read_text().replace("0" * 64, fetching.sha256(source)))
+    assert acquire(tmp_path, dataset, "x.zip") == 0
 
 
 def test_a_local_file_that_is_missing_is_named(tmp_path):

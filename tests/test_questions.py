@@ -130,6 +130,14 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
         ({}, "needs 'categories' or 'deciles'"),
         ({"deciles": {"of": "all"}}, "needs it"),
         ({"categories": {i: str(i) for i in range(5000)}}, "identifier"),
+        ({"missing": "n/a", "categories": {1: {"label": "a", "values": "blank"}}}, "both take the blanks"),
+        ({"missing": "n/a", "categories": {-1: "a"}}, "both take the blanks"),
+        (
+            {"categories": {0: {"label": "a", "values": "0..5"}}, "deciles": {"of": "positive"}},
+            "the value 0 and nothing else",
+        ),
+        ({"name": "record", "categories": {1: "a"}}, "cannot be called 'record'"),
+        ({"categories": {1: {"lable": "a", "values": 1}}}, "did you mean 'label'"),
         ({"categroies": {1: "a"}}, "did you mean 'categories'"),
     ],
 )
@@ -137,6 +145,27 @@ def test_faulty_recipes_are_refused(recipe, message):
     with pytest.raises(InputError, match="test.yaml") as failure:
         question_set({"name": "A", "label": "a", **recipe})
     assert message in str(failure.value)
+
+
+def test_codebook_says_which_raw_values_a_category_is_made_of(sample):
+    questions_ = {q.name: q for q in sample[1].questions}
+    assert [c.values for c in questions_["SCHL"].categories][:3] == ["blank", "1..6", "7..12"]
+    assert questions_["LANP"].categories[2].values == "1970, 2000, 2030, 2050"
+    assert questions_["SEX"].categories[1].values == "2"
+    assert questions_["PINCP"].categories[0].values == ""
+
+
+def test_another_merging_is_another_codebook():
+    made = [
+        coded_book({"name": "A", "label": "a", "categories": {1: {"label": "x", "values": v}}})
+        for v in ("1..5", "1..6")
+    ]
+    assert made[0].columns == made[1].columns and made[0].digest != made[1].digest
+
+
+def coded_book(recipe: dict) -> Codebook:
+    raw = {"A": column(1, 2), "SEX": column(1, 2)}
+    return questions.code(raw, question_set(recipe), np.random.default_rng(0))[1]
 
 
 def test_codebook_survives_its_file(sample):

@@ -13,7 +13,7 @@ STEPS = {
     "code": "turn raw records into coded records and their codebook",
     "bootstrap": "resample the records: the ideal that a synthesis is compared with",
     "train": "fit a model in stages",
-    "synthesize": "draw one instance from a model",
+    "synthesize": "draw instances from a model",
     "postprocess": "make a variant of a model's instances",
     "measure": "compare one synthetic table's crosstab with the true one",
     "tables": "summarise all variants: tables, metrics, plot data",

@@ -31,11 +31,14 @@ def z_value(
     """Return the z statistic of two binomial proportions (paper, equation 8).
 
     ``synthetic`` are counts among ``n_synthetic`` records, not scaled. The pseudocount is added
-    to both counts. Where the pooled variance vanishes, z is 0; without synthetic records it is NaN.
+    to the true count and, in proportion to the number of records, to the synthetic one, so that
+    equal proportions have z = 0. Where the pooled variance vanishes, z is 0; without synthetic
+    records it is NaN.
     """
     if n_synthetic == 0:
         return np.full(true.shape, np.nan)
-    n1, n2 = true + pseudocount, synthetic + pseudocount
+    n1 = true + pseudocount
+    n2 = synthetic + pseudocount * n_synthetic / n_true
     pooled = (n1 + n2) / (n_true + n_synthetic)
     variance = pooled * (1 - pooled) * (1 / n_true + 1 / n_synthetic)
     difference = n2 / n_synthetic - n1 / n_true

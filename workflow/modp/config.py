@@ -54,11 +54,24 @@ def read_yaml(path: str | Path) -> Any:
         if the file is missing or is not YAML
     """
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text; save it in that encoding") from None
     except yaml.YAMLError as failure:
         raise InputError(f"{path} is not valid YAML: {failure}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for (key, _), name in zip(node.value, keys, strict=True):
+            if keys.count(name) > 1:
+                raise yaml.MarkedYAMLError(problem=f"key {name!r} stands twice", problem_mark=key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def _place(location: tuple[str | int, ...]) -> str:
@@ -88,10 +101,12 @@ def _known_keys(kind: type[BaseModel], location: tuple[str | int, ...]) -> list[
     node: dict[str, Any] = schema
     for part in location:
         node = _resolve(node, schema)
-        if isinstance(part, int):
+        if isinstance(part, int) and "items" in node:
             node = node.get("items", {})
         elif part in node.get("properties", {}):
             node = node["properties"][part]
+        elif part == node.get("title") or part in ("str", "int"):
+            continue  # pydantic's name for one of several possible types, not a key
         else:
             named = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
             node = next((n for n in named if isinstance(n, dict)), {})

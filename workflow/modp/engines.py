@@ -65,6 +65,20 @@ def ran_everything(workflow: Any) -> bool:
     return workflow.is_main_process and not partial and set(settings.targets) <= {"all"}
 
 
+def remove_stale(results: str, current: set[str]) -> None:
+    """Delete what earlier parameters left in the folders that DVC versions as a whole.
+
+    Parameters
+    ----------
+    current : the files that the present parameters make
+    """
+    for folder in ("figures", "instances", "measures", "plots/history"):
+        for path in Path(results, folder).rglob("*"):
+            if path.is_file() and path.as_posix() not in current:
+                print(f"removed {path.as_posix()}, which the present parameters do not make")
+                path.unlink()
+
+
 def say_what_was_made(results: str) -> None:
     """Print, in a few lines, what a run made and where to look."""
     metrics = json.loads(Path(results, "metrics.json").read_text())
@@ -83,9 +97,13 @@ def record_in_dvc(config: dict[str, Any], params_file: str) -> None:
     if not Path(".dvc").is_dir():
         return
     if config != read_yaml(params_file):
-        print(f"not recorded in DVC: the run had --config values that {params_file} does not say")
+        print(f"not recorded in DVC: the run's configuration is not what {params_file} says")
         return
-    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet"]
+    if config["dataset"].endswith((".yaml", ".yml")):
+        print("not recorded in DVC, which needs the name of a data set in workflow/datasets, not a path")
+        return
+    # Relinking would give files new times, and Snakemake would take them for changed.
+    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", "--no-relink"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     if outcome.returncode:
         print(f"warning: DVC could not record the results:\n{outcome.stderr.strip()}")

@@ -1,5 +1,6 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -7,11 +8,15 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from modp.config import Strict
 from modp.errors import did_you_mean
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 BOOTSTRAP = "bootstrap"
-RESERVED = ("tables", "figures", "cells", "plots", "instances", BOOTSTRAP)
+RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
+
+
+OTHER_FIGURES = ("accuracy", "training")
+"""Figures that every run has, beside the crosstabs that params.yaml lists."""
 
 
 class Stage(Strict):
@@ -22,7 +27,7 @@ class Stage(Strict):
 
     loss: Literal["mean_square", "z"]
     epochs: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: float = Field(gt=0, allow_inf_nan=False)
     batch: int = Field(default=1024, ge=1)
 
 
@@ -66,11 +71,26 @@ class Params(Strict):
 
     dataset: str
     seed: int = Field(ge=0)
-    device: str = Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    device: str
     instances: int = Field(ge=1)
     models: dict[Name, BladesModel] = Field(min_length=1)
     variants: list[Variant] = Field(min_length=1)
-    figures: dict[Name, list[str]]
+    figures: dict[Name, Annotated[list[str], Field(min_length=1)]]
+
+    @field_validator("device")
+    @classmethod
+    def _device_is_known(cls, device: str) -> str:
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
+            raise ValueError(f"device is auto, cpu, cuda or cuda:0, cuda:1 …, not {device!r}")
+        return device
+
+    @field_validator("figures")
+    @classmethod
+    def _figures_are_free(cls, figures: dict[str, list[str]]) -> dict[str, list[str]]:
+        for name in figures:
+            if name in OTHER_FIGURES:
+                raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
+        return figures
 
     @field_validator("models")
     @classmethod

@@ -19,6 +19,9 @@ UNKNOWN = np.iinfo(np.int64).min
 JITTER = 0.01
 """Width in dollars, minutes or hours of the noise that splits ties between deciles."""
 
+RESERVED = ("record", "entropy_bits")
+"""Columns of a synthetic table that are no questions."""
+
 MAX_CATEGORIES = 1000
 """Above this a question is surely an identifier: its one-hot block would fill the memory."""
 
@@ -80,6 +83,10 @@ class QuestionRecipe(Strict):
             raise ValueError("beside deciles only the category 0 (the value zero) is possible")
         if self.deciles and self.deciles.of == "all" and (self.missing or self.categories):
             raise ValueError("deciles of all records leave nothing for 'missing' or 'categories'")
+        if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
+            raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
+        if self.deciles and self.intervals() not in ([], [(0, 0, 0)]):
+            raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
         if len(self.categories) > MAX_CATEGORIES:
             raise ValueError(f"more than {MAX_CATEGORIES} categories: is this an identifier?")
         self.intervals()
@@ -105,14 +112,26 @@ class QuestionRecipe(Strict):
                 raise ValueError(f"the value {low:g} is in both category {first} and {second}")
         return found
 
+    def values_of(self, code: int) -> str:
+        """Return the raw values of a category as the question set writes them, empty for deciles."""
+        category = self.categories.get(code)
+        if isinstance(category, CategoryRecipe):
+            return ", ".join(category.parts)
+        if category is None:
+            return "blank" if code == MISSING and self.missing is not None else ""
+        return str(code)
+
     def blank_code(self) -> int | None:
         """Return the code of the category that a blank belongs to, or None."""
-        if self.missing is not None:
-            return MISSING
-        for code, category in self.categories.items():
-            if isinstance(category, CategoryRecipe) and "blank" in category.parts:
-                return code
-        return None
+        return MISSING if self.missing is not None else next(iter(self._lists_blank()), None)
+
+    def _lists_blank(self) -> list[int]:
+        """The categories whose values include ``blank``."""
+        return [
+            code
+            for code, category in self.categories.items()
+            if isinstance(category, CategoryRecipe) and "blank" in category.parts
+        ]
 
 
 class QuestionSet(Strict):
@@ -127,6 +146,9 @@ class QuestionSet(Strict):
     @classmethod
     def _no_question_twice(cls, questions: list[QuestionRecipe]) -> list[QuestionRecipe]:
         names = [q.name for q in questions]
+        for name in RESERVED:
+            if name in names:
+                raise ValueError(f"a question cannot be called {name!r}, a column that synthetic tables add")
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise ValueError(f"question(s) listed twice: {', '.join(twice)}")
@@ -153,10 +175,14 @@ def _range(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Category:
-    """One answer: its code (as the files write it) and its label for people."""
+    """One answer: its code (as the files write it), its label for people, and its raw values.
+
+    ``values`` is written as in the question set (``1..6``, ``blank``), empty for a decile.
+    """
 
     code: str
     label: str
+    values: str
 
 
 @dataclass(frozen=True)
@@ -207,8 +233,10 @@ class Codebook:
 
     @property
     def digest(self) -> str:
-        """Sha256 of what gives a model's columns their meaning: question names and codes."""
-        return hashlib.sha256("\n".join(self.columns).encode()).hexdigest()
+        """Sha256 of what gives a model's columns their meaning: questions, codes and raw values."""
+        values = [c.values for q in self.questions for c in q.categories]
+        meaning = [f"{c} {v}" for c, v in zip(self.columns, values, strict=True)]
+        return hashlib.sha256("\n".join(meaning).encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the codebook as JSON text, ending in a newline."""
@@ -306,7 +334,7 @@ def _code_question(
     if np.any(codes == UNKNOWN):
         raise InputError(_unknown_answers(values[codes == UNKNOWN], recipe))
     order = sorted(labels)
-    categories = tuple(Category(str(c), labels[c]) for c in order)
+    categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
     made = "deciles" if recipe.deciles else "merged" if _merges(recipe) else "as coded"
     question = Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
     return np.searchsorted(order, codes).astype(np.int16), question

@@ -97,7 +97,7 @@ class Trainer:
         for epoch in range(1, stage.epochs + 1):
             rate = schedule.get_last_lr()[0]
             order = torch.randperm(len(self.columns), generator=self.generator).to(self.device)
-            for rows in order.split(stage.batch):
+            for rows in order.tensor_split(batches):  # of equal size: no tiny last batch
                 for parameter, value in zip(self.parameters, gradient(rows), strict=True):
                     parameter.grad = value
                 optimiser.step()
@@ -197,7 +197,7 @@ class _ZGradient:
     def __call__(self, rows: torch.Tensor) -> list[torch.Tensor]:
         trainer, n = self.trainer, len(self.trainer.columns)
         forward = list(trainer._map(self._forward, trainer.parts(rows)))
-        error = torch.stack([e for _, e in forward]).sum(0) / len(rows)
+        error = trainer.added([[e] for _, e in forward])[0] / len(rows)
         self.error = MEMORY * self.error + (1 - MEMORY) * error
         self.weight = MEMORY * self.weight + (1 - MEMORY)
         slope = self._slope(n) * (2 * n / len(rows))
@@ -217,7 +217,7 @@ class _ZGradient:
     def _slope(self, n: int) -> torch.Tensor:
         """Derivative of the loss by the predicted crosstab, a symmetric (K, K) matrix."""
         true = self.trainer.true.float()
-        predicted = (true + self.error * (n / self.weight)).requires_grad_()
+        predicted = (true + self.error * (n / self.weight)).clamp_(min=0).requires_grad_()
         loss = z_loss(predicted, true, n, self.trainer.between)
         return torch.autograd.grad(loss, predicted)[0]
 

@@ -2,6 +2,7 @@ rule code:
     """Merge, cut into deciles, mark what is missing: raw columns become questions."""
     input:
         files=expand(rules.acquire.output.file, file=DATASET.names),
+        dataset=DATASET_YAML,
         questions=QUESTIONS_YAML,
         code=code_of("code"),
     output:
@@ -11,6 +12,7 @@ rule code:
         f"{LOGS}/code.log",
     params:
         seed=PARAMS.seed,
+        order=DATASET.names,
     shell:
         "python -m modp code --files {input.files:q} --questions {input.questions:q}"
         " --seed {params.seed} --records {output.records:q} --codebook {output.codebook:q}"

@@ -11,7 +11,7 @@ from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
 from modp.params import BOOTSTRAP, Params
-from modp.pums.where import Dataset, dataset_path, question_set_path
+from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.questions import QuestionSet
 
 engines.use_this_code()
@@ -20,8 +20,9 @@ try:
     PARAMS = check(dict(config), Params, "params.yaml (or --config)")
     DATASET_YAML = dataset_path(PARAMS.dataset)
     DATASET = load(DATASET_YAML, Dataset)
+    require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = question_set_path(DATASET.questions)
-    load(QUESTIONS_YAML, QuestionSet)
+    DATASET.agrees_with(load(QUESTIONS_YAML, QuestionSet).records)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 
@@ -60,5 +61,6 @@ def synthetic(row):
 def finish(workflow):
     """Say what was made, and let DVC record it, after a run of everything."""
     if engines.ran_everything(workflow) and not engines.inside_dvc():
+        engines.remove_stale(RESULTS, {str(f) for job in workflow.dag.jobs for f in job.output})
         engines.say_what_was_made(RESULTS)
         engines.record_in_dvc(dict(config), "params.yaml")

@@ -36,10 +36,20 @@ def run(options: argparse.Namespace, log: Log) -> None:
         by_hand = options.downloads / dataset.census.by_hand / options.file
         url = dataset.url(options.file)
         if by_hand.exists():
+            fetch.require_zip(by_hand)
             provenance = _copy(by_hand, url, options.out)
         else:
             log(f"fetching {url}")
             provenance = _fetch(url, options.out, by_hand, log)
+    pinned = dataset.sha256.get(options.file)
+    if pinned and pinned != provenance.sha256:
+        options.out.unlink()
+        raise InputError(
+            f"{provenance.source} is not the file it was:\n"
+            f"  sha256 pinned in {options.dataset}: {pinned}\n"
+            f"  sha256 found:  {provenance.sha256}\n"
+            "  Census re-issues files now and then; if this one is wanted, pin its sha256."
+        )
     with written(options.provenance) as path:
         path.write_text(json.dumps(asdict(provenance), indent=1) + "\n")
     log(f"{options.out}: {provenance.bytes:,} bytes, sha256 {provenance.sha256}")

@@ -47,7 +47,7 @@ def _crosstabs(options: argparse.Namespace, title: str) -> Figure:
                 cells["scaled"].to_numpy(),
                 (cells["first"].astype(str) == cells["second"].astype(str)).to_numpy(),
                 int(table.loc[("bootstrap", "")]["records"]),
-                line["median"],
+                (line["median"], line["mean_abs"], line["rms"]),
                 line["ratio_median"],
             )
         )

@@ -1,6 +1,5 @@
 """What steps put out: messages, and files that are whole or not there."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ class Log:
 def written(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path`` and rename it to ``path`` when the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         yield temporary
         temporary.replace(path)

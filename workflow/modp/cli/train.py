@@ -47,7 +47,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
         torch.Generator().manual_seed(seed),
     )
     trainer = train.Trainer(
-        model, codes, codebook.block_starts, torch.Generator().manual_seed(seed), options.threads, device
+        model,
+        codes,
+        codebook.block_starts,
+        torch.Generator().manual_seed(seeds.integer(options.seed, "shuffle", options.name)),
+        options.threads,
+        device,
     )
     began = time.perf_counter()
     with _Progress(options.name, recipe, log) as progress:

@@ -19,8 +19,8 @@ class Panel:
     """One table to compare with the true one.
 
     ``true`` and ``synthetic`` are counts, shape (cells,), scaled to equal totals;
-    ``univariate`` marks the cells of a category with itself. ``median`` is of |ln ratio| over all
-    cells, ``ratio`` is to the bootstrap's.
+    ``univariate`` marks the cells of a category with itself. ``measures`` are median, mean and
+    r.m.s. of |ln ratio| over all cells; ``ratio`` is the median's to that of the bootstrap.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Panel:
     synthetic: np.ndarray
     univariate: np.ndarray
     records: int
-    median: float
+    measures: tuple[float, float, float]
     ratio: float
 
 
@@ -66,11 +66,16 @@ def _panel(axis: Axes, panel: Panel, as_probabilities: bool) -> None:
         rasterized=True,
     )
     _frame(axis, limits)
-    what = "probability" if as_probabilities else "count + 1"
+    what = "probability, (count + 1) / records" if as_probabilities else "count + 1"
     axis.set_xlabel(f"true {what}")
     axis.set_ylabel(f"synthetic {what}")
     against = "" if panel.name == "bootstrap" else f" ({panel.ratio:.1f} × bootstrap)"
-    axis.set_title(f"{panel.name}\nmedian |ln ratio| {panel.median:.3f}{against}", fontweight="normal")
+    median, mean, rms = (f"{value:.3f}" for value in panel.measures)
+    axis.set_title(
+        f"{panel.name}\n|ln ratio|: median {median}{against}, mean {mean}, r.m.s. {rms}",
+        fontweight="normal",
+        fontsize=9.5,
+    )
 
     inset = axis.inset_axes((0.6, 0.07, 0.38, 0.38))
     inset.loglog(

@@ -170,9 +170,20 @@ def _receive(
         raise _FaultError(f"only {received:,} of {expected:,} bytes arrived", again=True)
 
 
+def require_zip(path: Path) -> None:
+    """Raise InputError if the file is no zip, as when a browser has saved an error page."""
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is not a zip file; it begins with {_beginning(path)!r}")
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(40).decode("latin-1").strip()
+
+
 def _check_zip(part: Path) -> None:
     if not zipfile.is_zipfile(part):
-        start = part.read_bytes()[:40].decode("latin-1").strip()
+        start = _beginning(part)
         _discard(part)
         raise _FaultError(f"what arrived is not a zip file; it begins with {start!r}", again=True)
 

@@ -1,6 +1,7 @@
 """Reading PUMS files: the columns needed, from zips, CSVs or Parquet, as whole numbers."""
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from modp.errors import InputError, did_you_mean
 
 BATCH_BYTES = 16 << 20
+LARGEST_NUMBER = np.iinfo(np.int32).max
 LARGEST_MEMBER = 8 << 30
 """Bytes of one unpacked CSV; the largest part of a national 5-year file is under 4 GB."""
 
@@ -64,10 +66,21 @@ def _tables(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Iterable[
         with _opened_zip(path) as archive:
             for member in _data_members(archive, path):
                 where = f"{path}/{member.filename}"
-                with archive.open(member) as file:
-                    yield where, _csv_batches(file, columns, where)
+                yield where, _member_batches(archive, member, columns, where)
     else:
         raise InputError(f"{path}: cannot read this kind of file; give .zip, .csv or .parquet")
+
+
+def _member_batches(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, columns: Sequence[str], where: str
+) -> Iterator[pa.RecordBatch]:
+    try:
+        with archive.open(member) as file:
+            yield from _csv_batches(file, columns, where)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
+        raise InputError(f"{where} is damaged ({failure}); delete the zip and fetch it again") from None
+    except (RuntimeError, NotImplementedError) as failure:
+        raise InputError(f"{where} cannot be unpacked: {failure}") from None
 
 
 @contextmanager
@@ -126,14 +139,23 @@ def _require(columns: Sequence[str], present: Sequence[str], where: str) -> None
 
 
 def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.string())
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         array = _numbers_from_text(array, column, where)
-    values = array.cast(pa.float64(), safe=False)
+    try:
+        values = array.cast(pa.float64(), safe=False)
+    except pa.ArrowException:
+        raise InputError(f"{where}: {column} is of type {array.type}, which holds no numbers") from None
     blank = pc.fill_null(pc.is_nan(values), True).to_numpy(zero_copy_only=False)
     numbers = np.nan_to_num(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False))
-    odd = ~blank & (numbers != np.rint(numbers))
+    odd = ~blank & ((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST_NUMBER))
     if odd.any():
-        raise InputError(f"{where}: {column} holds {numbers[odd][0]!r}, which is not a whole number")
+        raise InputError(
+            f"{where}: {column} holds {numbers[odd][0]:.12g}, which is not a whole number below 2**31"
+        )
     return np.ma.array(numbers.astype(np.int32), mask=blank)
 
 

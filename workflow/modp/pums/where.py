@@ -52,12 +52,13 @@ class Dataset(Strict):
     """Where a data set's records come from and which question set codes them.
 
     Exactly one of ``files`` (paths relative to the folder in which the pipeline runs) and
-    ``census`` is given.
+    ``census`` is given. ``sha256`` may pin the content of files, by their names.
     """
 
     title: str
     questions: str
     files: list[str] = Field(default_factory=list)
+    sha256: dict[str, str] = Field(default_factory=dict)
     census: CensusSource | None = None
 
     @model_validator(mode="after")
@@ -68,6 +69,9 @@ class Dataset(Strict):
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise ValueError(f"two files of the same name: {', '.join(twice)}")
+        for name in self.sha256:
+            if name not in names:
+                raise ValueError(f"sha256: no file {name!r} in this data set{did_you_mean(name, names)}")
         return self
 
     @property
@@ -78,6 +82,13 @@ class Dataset(Strict):
     def path(self, name: str) -> str | None:
         """Return the local path of the source file ``name``, or None if it must be fetched."""
         return None if self.census else self.files[self.names.index(name)]
+
+    def agrees_with(self, records: str) -> None:
+        """Raise InputError if the question set is for another kind of records than the files."""
+        if self.census and self.census.records != records:
+            raise InputError(
+                f"{self.title}: the files hold {self.census.records}, the questions are of {records}"
+            )
 
     def url(self, name: str) -> str:
         """Return the address of the source file ``name``."""
@@ -93,6 +104,14 @@ def dataset_path(name: str) -> str:
 def question_set_path(name: str) -> str:
     """Return the question set YAML that ``name`` means: one of workflow/questions, or a path."""
     return _named_or_path(name, QUESTION_SETS, "question set")
+
+
+def require_files(dataset: Dataset, where: str) -> None:
+    """Raise InputError naming the data set's local files that do not exist."""
+    missing = [file for file in dataset.files if not Path(file).is_file()]
+    if missing:
+        listing = "".join(f"\n  {file}" for file in missing)
+        raise InputError(f"{where}: 'files' names what does not exist, seen from {Path.cwd()}:{listing}")
 
 
 def _named_or_path(name: str, folder: Path, what: str) -> str:
