@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw the figure once and write it in every format."""
     figure = KINDS[options.kind](options, load(options.dataset, Dataset).title)
+    style.settle(figure)
     for target in options.out:
         with written(target) as path:
             style.save(figure, path)

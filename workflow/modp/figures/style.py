@@ -27,6 +27,12 @@ def use() -> None:
     )
 
 
+def settle(figure: Figure) -> None:
+    """Compute the layout once, which saving in each format would do again."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write the figure; the same data give the same bytes, so no date goes into the file."""
     metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
