@@ -74,7 +74,7 @@ def _panel(axis: Axes, panel: Panel, as_probabilities: bool) -> None:
     axis.set_title(
         f"{panel.name}\n|ln ratio|: median {median}{against}, mean {mean}, r.m.s. {rms}",
         fontweight="normal",
-        fontsize=9.5,
+        fontsize=8.5 if as_probabilities else 9.5,
     )
 
     inset = axis.inset_axes((0.6, 0.07, 0.38, 0.38))

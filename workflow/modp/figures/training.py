@@ -1,12 +1,16 @@
 """Loss against epoch, a curve a model."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from modp.figures import style
 
+DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1))
 LOSS_NAMES = {"mean_square": "mean square", "z": "z-loss"}
 
 
@@ -21,6 +25,7 @@ def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
     history = pd.concat(histories, names=["model"]).reset_index("model")
     losses = list(dict.fromkeys(history["loss_name"]))
     colours = dict(zip(histories, sns.color_palette("colorblind", len(histories)), strict=True))
+    dashes = dict(zip(histories, itertools.cycle(DASHES), strict=False))
     figure, axes = plt.subplots(
         1, len(losses), figsize=(1.7 * style.COLUMN_IN, 3.0), squeeze=False, layout="constrained"
     )
@@ -34,12 +39,13 @@ def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
             hue="model",
             style="model",
             hue_order=shown,
-            style_order=shown,
+            dashes={model: dashes[model] for model in shown},
             palette={model: colours[model] for model in shown},
             errorbar=None,
             ax=axis,
         )
         axis.set(yscale="log", xlabel="epoch of the stage", ylabel="loss over all records")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_title(LOSS_NAMES[loss], fontweight="normal")
         axis.legend(title=None, frameon=False)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
