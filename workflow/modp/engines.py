@@ -1,6 +1,7 @@
 """What Snakemake and DVC need to be told of the code and of each other."""
 
 import ast
+import functools
 import json
 import os
 import subprocess
@@ -30,6 +31,7 @@ def modules_of(step: str) -> list[str]:
     return sorted(os.path.relpath(path) for path in found)
 
 
+@functools.cache
 def _imports(path: Path) -> list[Path]:
     names = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

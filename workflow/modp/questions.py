@@ -85,11 +85,11 @@ class QuestionRecipe(Strict):
             raise ValueError("deciles of all records leave nothing for 'missing' or 'categories'")
         if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
             raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
-        if self.deciles and self.intervals() not in ([], [(0, 0, 0)]):
+        intervals = self.intervals()
+        if self.deciles and intervals not in ([], [(0, 0, 0)]):
             raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
         if len(self.categories) > MAX_CATEGORIES:
             raise ValueError(f"more than {MAX_CATEGORIES} categories: is this an identifier?")
-        self.intervals()
         return self
 
     def intervals(self) -> list[tuple[float, float, int]]:

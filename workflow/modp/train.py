@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import nn
 from modp.losses import mean_square, z_loss
 from modp.models.blades import between_questions
 from modp.params import Stage
+from modp.records import columns
 
 SHARDS = 4
 """Parts into which a batch is cut. Fixed, so that sums have one order whatever the threads."""
@@ -62,7 +63,7 @@ class Trainer:
         self.device = device
         self.model = model.to(device)
         self.generator = generator
-        self.columns = torch.from_numpy(codes.astype(np.int64) + block_starts[:-1]).to(device)
+        self.columns = torch.from_numpy(columns(codes, block_starts)).to(device)
         self.size = int(block_starts[-1])
         self.between = between_questions(torch.from_numpy(block_starts)).to(device)
         self.shards = SHARDS if device.type == "cpu" else 1
@@ -220,8 +221,3 @@ class _ZGradient:
         predicted = (true + self.error * (n / self.weight)).clamp_(min=0).requires_grad_()
         loss = z_loss(predicted, true, n, self.trainer.between)
         return torch.autograd.grad(loss, predicted)[0]
-
-
-def history_columns(history: Sequence[Epoch]) -> dict[str, list]:
-    """Return the history as columns."""
-    return {name: [asdict(epoch)[name] for epoch in history] for name in Epoch.__dataclass_fields__}

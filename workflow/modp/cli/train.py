@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
             history = trainer.fit(recipe.stages, progress)
         except FloatingPointError as failure:
             raise InputError(f"{options.name}: {failure}; give that stage a smaller learning_rate") from None
-    frame = pd.DataFrame(train.history_columns(history))
+    frame = pd.DataFrame(history)
     with written(options.history) as path:
         frame.to_parquet(path, index=False)
     with written(options.plot) as path:
