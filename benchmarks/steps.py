@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from modp import draw, postprocess, questions, records, seeds
+from modp import coding, draw, postprocess, records, seeds
 from modp.config import load
 from modp.crosstab import crosstab, structural_zeros
 from modp.models import blades
 from modp.pums.read import read
+from modp.questions import QuestionSet
 
 N = 300_000
 ROOT = Path(__file__).parent.parent
@@ -38,9 +39,9 @@ def timed(name: str, work: Callable[[], object]) -> object:
 
 
 def main() -> None:
-    question_set = load(ROOT / "workflow/questions/stums.yaml", questions.QuestionSet)
+    question_set = load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
     raw = read([ROOT / "data/sample/sample_csv_p.zip"], question_set.columns)
-    codes, codebook = questions.code(raw, question_set, seeds.generator(1, "deciles"))
+    codes, codebook = coding.code(raw, question_set, seeds.generator(1, "deciles"))
     starts = codebook.block_starts
     rng = np.random.default_rng(1)
     codes = enlarged(codes, rng)

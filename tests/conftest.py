@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modp import questions, seeds
+from modp import coding, seeds
+from modp.codebook import Category, Codebook, Question
 from modp.config import load
 from modp.pums.read import read
-from modp.questions import Category, Codebook, Question, QuestionSet
+from modp.questions import QuestionSet
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
@@ -46,4 +47,4 @@ def stums() -> QuestionSet:
 def sample(stums: QuestionSet) -> tuple[np.ndarray, Codebook]:
     """The embedded sample, coded."""
     raw = read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
-    return questions.code(raw, stums, seeds.generator(1, "deciles"))
+    return coding.code(raw, stums, seeds.generator(1, "deciles"))

@@ -20,6 +20,10 @@ from conftest import ROOT, shared
 
 SMALL = {
     "dataset": "sample",
+    "census": {
+        "base_url": "https://www2.census.gov/programs-surveys/acs",
+        "downloads": "data/downloads",
+    },
     "seed": 11,
     "device": "cpu",
     "instances": 2,

@@ -12,6 +12,7 @@ from conftest import ROOT, shared
 from modp.__main__ import main
 from modp.config import check, load
 from modp.errors import InputError
+from modp.params import Params
 from modp.pums import fetch as fetching
 from modp.pums.read import read
 from modp.pums.where import Dataset
@@ -136,17 +137,12 @@ def test_wyoming_file_is_read_as_the_census_serves_it(stums):
 
 
 def test_texas_2022_is_where_the_paper_took_it():
-    dataset = load(ROOT / "workflow/datasets/stums.yaml", Dataset)
-    assert dataset.names == ["csv_ptx.zip"]
-    assert dataset.url("csv_ptx.zip") == (
-        "https://www2.census.gov/programs-surveys/acs/data/pums/2022/1-Year/csv_ptx.zip"
-    )
-
-
-def test_2020_one_year_files_are_at_their_experimental_address():
-    source = {"year": 2020, "records": "housing", "states": ["wy"]}
-    dataset = check({"title": "t", "questions": "q", "census": source}, Dataset, "d.yaml")
-    assert dataset.url("csv_hwy.zip").endswith("/acs/experimental/2020/data/pums/1-Year/csv_hwy.zip")
+    base = load(ROOT / "params.yaml", Params).census.base_url
+    for name, file in [("stums", "csv_ptx.zip"), ("stums-h", "csv_htx.zip")]:
+        dataset = load(ROOT / f"workflow/datasets/{name}.yaml", Dataset)
+        assert dataset.url(dataset.names[0], base) == (
+            f"https://www2.census.gov/programs-surveys/acs/data/pums/2022/1-Year/{file}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -327,11 +323,12 @@ def test_no_server_at_all_is_said_at_once(tmp_path):
         fetch("http://127.0.0.1:9/csv_pwy.zip", tmp_path, ())
 
 
-def acquire(tmp_path: Path, dataset: Path, file: str) -> int:
+def acquire(tmp_path: Path, dataset: Path, file: str, base_url: str = "http://127.0.0.1:9") -> int:
     out = tmp_path / "out" / file
     options = {
         "--dataset": dataset,
         "--file": file,
+        "--base-url": base_url,
         "--downloads": tmp_path / "downloads",
         "--out": out,
         "--provenance": f"{out}.provenance.json",
@@ -347,7 +344,25 @@ def test_a_file_fetched_by_hand_is_taken_instead_of_the_network(tmp_path):
     assert acquire(tmp_path, ROOT / "workflow/datasets/stums.yaml", "csv_ptx.zip") == 0
     assert (tmp_path / "out/csv_ptx.zip").read_bytes() == by_hand.read_bytes()
     provenance = json.loads((tmp_path / "out/csv_ptx.zip.provenance.json").read_text())
-    assert provenance["source"].startswith("https://www2.census.gov/")
+    assert provenance["source"] == "http://127.0.0.1:9/data/pums/2022/1-Year/csv_ptx.zip"
+
+
+def test_a_mirror_may_be_asked_instead_of_census(tmp_path, address):
+    good = zip_file(tmp_path / "good.zip", psam_p48_csv="A\n1\n").read_bytes()
+    Server.answers = [(200, {}, good)]
+    mirror = address.rsplit("/", 1)[0]
+    assert acquire(tmp_path, ROOT / "workflow/datasets/stums.yaml", "csv_ptx.zip", mirror) == 0
+    assert (tmp_path / "out/csv_ptx.zip").read_bytes() == good
+    provenance = json.loads((tmp_path / "out/csv_ptx.zip.provenance.json").read_text())
+    assert provenance["source"] == f"{mirror}/data/pums/2022/1-Year/csv_ptx.zip"
+
+
+def test_another_states_zip_is_not_kept(tmp_path, address):
+    Server.answers = [(200, {}, zip_file(tmp_path / "wrong.zip", psam_p56_csv="A\n1\n").read_bytes())]
+    mirror = address.rsplit("/", 1)[0]
+    assert acquire(tmp_path, ROOT / "workflow/datasets/stums.yaml", "csv_ptx.zip", mirror) == 1
+    assert "should hold psam_p48.csv, but holds psam_p56.csv" in (tmp_path / "log.txt").read_text()
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_a_page_saved_by_a_browser_is_not_taken_for_a_zip(tmp_path):

@@ -7,10 +7,11 @@ from conftest import ROOT, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import questions, seeds
+from modp import coding, seeds
+from modp.codebook import Codebook, Question
 from modp.config import check
 from modp.errors import InputError
-from modp.questions import Codebook, QuestionSet
+from modp.questions import QuestionSet
 
 # Number of categories of each question as the paper's code prints them, in its order.
 PAPER_SIZES = {
@@ -32,10 +33,10 @@ def question_set(*recipes: dict) -> QuestionSet:
     return check(content, QuestionSet, "test.yaml")
 
 
-def coded(recipe: dict, values: np.ma.MaskedArray) -> tuple[list[str], questions.Question]:
+def coded(recipe: dict, values: np.ma.MaskedArray) -> tuple[list[str], Question]:
     """The category codes that a recipe gives to values."""
     raw = {recipe["name"]: values, "SEX": column(*[1] * len(values))}
-    codes, codebook = questions.code(raw, question_set(recipe), np.random.default_rng(0))
+    codes, codebook = coding.code(raw, question_set(recipe), np.random.default_rng(0))
     question = codebook.questions[0]
     return [question.categories[c].code for c in codes[:, 0]], question
 
@@ -96,7 +97,7 @@ def test_question_without_any_positive_value_keeps_its_ten_deciles(stums):
 @given(st.lists(st.integers(-1000, 10**6), min_size=1, max_size=300), st.integers(0, 2**32 - 1))
 def test_deciles_are_ordered_and_of_equal_size_whatever_the_ties(values, seed):
     values = np.array(values, float)
-    which, edges = questions.deciles(values, np.random.default_rng(seed))
+    which, edges = coding.deciles(values, np.random.default_rng(seed))
     counts = np.bincount(which, minlength=11)[1:]
     assert counts.sum() == len(values) and counts.max() - counts.min() <= 1
     assert (np.diff(edges) >= 0).all()
@@ -107,7 +108,7 @@ def test_deciles_are_ordered_and_of_equal_size_whatever_the_ties(values, seed):
 
 def test_deciles_depend_on_the_seed_alone():
     values = np.repeat([1.0, 2.0], 50)
-    first, second, other = (questions.deciles(values, seeds.generator(s, "deciles"))[0] for s in (1, 1, 2))
+    first, second, other = (coding.deciles(values, seeds.generator(s, "deciles"))[0] for s in (1, 1, 2))
     assert (first == second).all() and (first != other).any()
 
 
@@ -116,7 +117,7 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
     second = {"name": "B", "label": "b", "missing": "n/a", "categories": {1: "one"}}
     raw = {"A": column(1, 7, None), "B": column(888, 888, None), "SEX": column(1, 1, 2)}
     with pytest.raises(InputError) as failure:
-        questions.code(raw, question_set(first, second), np.random.default_rng(0))
+        coding.code(raw, question_set(first, second), np.random.default_rng(0))
     assert "A: 7 (1 records), blank (1 records)" in str(failure.value)
     assert "B: 888 (2 records)" in str(failure.value)
 
@@ -165,7 +166,7 @@ def test_another_merging_is_another_codebook():
 
 def coded_book(recipe: dict) -> Codebook:
     raw = {"A": column(1, 2), "SEX": column(1, 2)}
-    return questions.code(raw, question_set(recipe), np.random.default_rng(0))[1]
+    return coding.code(raw, question_set(recipe), np.random.default_rng(0))[1]
 
 
 def test_codebook_survives_its_file(sample):

@@ -66,10 +66,18 @@ class Variant(Strict):
         return f"{self.model}/{self.name}"
 
 
+class Census(Strict):
+    """Where Census's files are taken from: its server or a mirror, or a folder of downloads."""
+
+    base_url: str = Field(pattern=r"^https?://")
+    downloads: str
+
+
 class Params(Strict):
     """params.yaml as a whole."""
 
     dataset: str
+    census: Census
     seed: int = Field(ge=0)
     device: str
     instances: int = Field(ge=1)

@@ -1,23 +1,16 @@
 """Question sets: the declarative recipe from raw columns to questions with categories."""
 
-import hashlib
 import itertools
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from modp.config import Strict
-from modp.errors import InputError
+from modp.errors import InputError, did_you_mean
 
 MISSING = -1
-UNKNOWN = np.iinfo(np.int64).min
-JITTER = 0.01
-"""Width in dollars, minutes or hours of the noise that splits ties between deciles."""
 
 RESERVED = ("record", "entropy_bits")
 """Columns of a synthetic table that are no questions."""
@@ -25,31 +18,35 @@ RESERVED = ("record", "entropy_bits")
 MAX_CATEGORIES = 1000
 """Above this a question is surely an identifier: its one-hot block would fill the memory."""
 
+STATE = "STATE"
+
 
 class CategoryRecipe(Strict):
     """A category made of several raw values.
 
     ``values`` lists integers, ranges (``3..5``, ``..1949``, ``2020..``, both ends included) and
-    ``blank``, separated by commas.
+    ``blank``, separated by commas; or it is a list of words.
     """
 
     label: str
-    values: str | int
+    values: str | int | list[str]
 
     @property
     def parts(self) -> list[str]:
-        """The comma-separated parts of ``values``."""
+        """The comma-separated parts of ``values``, or its words."""
+        if isinstance(self.values, list):
+            return self.values
         return [part.strip() for part in str(self.values).split(",")]
 
 
 class DecileRecipe(Strict):
     """Ten categories of equal size.
 
-    ``of: positive`` takes the values above zero; ``of: all`` takes every record, with a blank
-    standing for the value ``blank_as``.
+    ``of: positive`` takes the values above zero, ``of: known`` all values; ``of: all`` takes every
+    record, with a blank standing for the value ``blank_as``.
     """
 
-    of: Literal["positive", "all"]
+    of: Literal["positive", "known", "all"]
     blank_as: int | None = None
 
     @model_validator(mode="after")
@@ -59,38 +56,90 @@ class DecileRecipe(Strict):
         return self
 
 
+Categories = dict[int | str, str | CategoryRecipe]
+
+
+class Correction(Strict):
+    """What takes the place of a question's own keys where the dataset says ``faithful: false``."""
+
+    missing: str | None = None
+    categories: Categories = Field(default_factory=dict)
+    deciles: DecileRecipe | None = None
+
+
 class QuestionRecipe(Strict):
-    """How one question is made of one raw column."""
+    """How one question is made of one raw column.
+
+    The keys of ``categories`` are numbers, or words where the column holds words.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
     label: str
     column: str | None = None
     missing: str | None = None
-    categories: dict[int, str | CategoryRecipe] = Field(default_factory=dict)
+    categories: Categories = Field(default_factory=dict)
     deciles: DecileRecipe | None = None
     unit: Literal["$", "minutes", "hours"] | None = None
+    corrected: Correction | None = None
 
     @property
     def source(self) -> str:
         """The raw column's name."""
         return self.column or self.name
 
+    @property
+    def in_words(self) -> bool:
+        """Whether the column's answers are words, not numbers."""
+        return any(isinstance(code, str) for code in self.categories)
+
     @model_validator(mode="after")
     def _consistent(self) -> "QuestionRecipe":
         if not self.categories and not self.deciles:
             raise ValueError("a question needs 'categories' or 'deciles'")
-        if self.deciles and set(self.categories) - {0}:
-            raise ValueError("beside deciles only the category 0 (the value zero) is possible")
-        if self.deciles and self.deciles.of == "all" and (self.missing or self.categories):
-            raise ValueError("deciles of all records leave nothing for 'missing' or 'categories'")
-        if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
-            raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
-        intervals = self.intervals()
-        if self.deciles and intervals not in ([], [(0, 0, 0)]):
-            raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
         if len(self.categories) > MAX_CATEGORIES:
             raise ValueError(f"more than {MAX_CATEGORIES} categories: is this an identifier?")
+        if self.in_words:
+            self._require_words()
+        else:
+            self._require_numbers()
+        if self.corrected:
+            self.right()
         return self
+
+    def _require_words(self) -> None:
+        numbers = [code for code in self.categories if isinstance(code, int)]
+        if numbers:
+            raise ValueError(f"some categories are words: put quotes around {numbers[0]} too")
+        if self.deciles:
+            raise ValueError("deciles are of numbers, and the categories are words")
+        for code, category in self.categories.items():
+            if isinstance(category, CategoryRecipe) and not isinstance(category.values, list):
+                raise ValueError(f"category {code!r}: write its values as a list of words, [a, b]")
+        self.words()
+
+    def _require_numbers(self) -> None:
+        for code, category in self.categories.items():
+            if isinstance(category, CategoryRecipe) and isinstance(category.values, list):
+                raise ValueError(f"category {code} lists words; then its key must be a word, in quotes")
+        beside = set(self.categories) - ({0} if self.deciles and self.deciles.of == "positive" else set())
+        if self.deciles and beside:
+            raise ValueError(
+                "beside deciles only the category 0 (the value zero) is possible, with 'of: positive'"
+            )
+        if self.deciles and self.deciles.of == "all" and self.missing:
+            raise ValueError("deciles of all records leave nothing for 'missing'")
+        if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
+            raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
+        if self.deciles and self.intervals() not in ([], [(0, 0, 0)]):
+            raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
+        self.intervals()
+
+    def right(self) -> "QuestionRecipe":
+        """Return the question with its corrections, or as it is if there are none."""
+        if self.corrected is None:
+            return self
+        content = self.model_dump(exclude={"corrected"}) | self.corrected.model_dump(exclude_unset=True)
+        return QuestionRecipe.model_validate(content)
 
     def intervals(self) -> list[tuple[float, float, int]]:
         """Return (lowest, highest, code) of every range of raw values, ascending.
@@ -102,17 +151,37 @@ class QuestionRecipe(Strict):
         """
         found = []
         for code, category in self.categories.items():
-            if isinstance(category, str):
-                found.append((code, code, code))
-                continue
-            found += [(*_range(part), code) for part in category.parts if part != "blank"]
+            assert isinstance(code, int)
+            parts = [str(code)] if isinstance(category, str) else category.parts
+            found += [(*_range(part), code) for part in parts if part != "blank"]
         found.sort()
         for (_, high, first), (low, _, second) in itertools.pairwise(found):
             if low <= high:
                 raise ValueError(f"the value {low:g} is in both category {first} and {second}")
         return found
 
-    def values_of(self, code: int) -> str:
+    def words(self) -> dict[str, str]:
+        """Return raw word -> category code, for a question in words.
+
+        Raises
+        ------
+        ValueError
+            if a word stands in two categories
+        """
+        found: dict[str, str] = {}
+        for code, category in self.categories.items():
+            for word in [str(code)] if isinstance(category, str) else category.parts:
+                if word in found:
+                    raise ValueError(f"the word {word!r} is in both category {found[word]!r} and {code!r}")
+                found[word] = str(code)
+        return found
+
+    @property
+    def listed(self) -> set[int]:
+        """The single numbers that categories name, ranges left aside."""
+        return set() if self.in_words else {int(low) for low, high, _ in self.intervals() if low == high}
+
+    def values_of(self, code: int | str) -> str:
         """Return the raw values of a category as the question set writes them, empty for deciles."""
         category = self.categories.get(code)
         if isinstance(category, CategoryRecipe):
@@ -126,9 +195,9 @@ class QuestionRecipe(Strict):
         return MISSING if self.missing is not None else next(iter(self._lists_blank()), None)
 
     def _lists_blank(self) -> list[int]:
-        """The categories whose values include ``blank``."""
+        """The categories whose values include ``blank``, in a question of numbers."""
         return [
-            code
+            int(code)
             for code, category in self.categories.items()
             if isinstance(category, CategoryRecipe) and "blank" in category.parts
         ]
@@ -159,6 +228,46 @@ class QuestionSet(Strict):
         """The raw columns needed, without repeats."""
         return list(dict.fromkeys(q.source for q in self.questions))
 
+    @property
+    def columns_of_words(self) -> set[str]:
+        """Those of ``columns`` whose answers are words."""
+        return {q.source for q in self.questions if q.in_words}
+
+    @model_validator(mode="after")
+    def _a_column_is_of_one_kind(self) -> "QuestionSet":
+        both = self.columns_of_words & {q.source for q in self.questions if not q.in_words}
+        if both:
+            raise ValueError(f"column(s) read as words and as numbers: {', '.join(sorted(both))}")
+        return self
+
+    def fitted(self, faithful: bool, leave_out: Sequence[str], states: Mapping[int, str]) -> "QuestionSet":
+        """Return the question set as a data set wants it.
+
+        Parameters
+        ----------
+        faithful : as the paper did it, or with the corrections that questions state
+        leave_out : names of questions to do without
+        states : FIPS code -> name, the categories of a last question STATE; empty for none
+
+        Raises
+        ------
+        InputError
+            if a question to leave out does not exist, or fewer than two remain
+        """
+        names = [q.name for q in self.questions]
+        for name in leave_out:
+            if name not in names:
+                raise InputError(
+                    f"leave_out: there is no question {name!r} in {self.name!r}{did_you_mean(name, names)}"
+                )
+        chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
+        if states:
+            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
+        try:
+            return QuestionSet(name=self.name, title=self.title, records=self.records, questions=chosen)
+        except ValueError as fault:
+            raise InputError(f"{self.name!r} as the data set wants it: {fault}") from None
+
 
 def _range(text: str) -> tuple[float, float]:
     low, dots, high = text.partition("..")
@@ -171,237 +280,3 @@ def _range(text: str) -> tuple[float, float]:
     if ends[0] > ends[1]:
         raise ValueError(f"the range {text!r} runs backwards")
     return ends
-
-
-@dataclass(frozen=True)
-class Category:
-    """One answer: its code (as the files write it), its label for people, and its raw values.
-
-    ``values`` is written as in the question set (``1..6``, ``blank``), empty for a decile.
-    """
-
-    code: str
-    label: str
-    values: str
-
-
-@dataclass(frozen=True)
-class Question:
-    """One question with its categories, in the order of the block's columns.
-
-    ``edges`` are the nine cuts between deciles (jitter included), empty for other questions.
-    """
-
-    name: str
-    label: str
-    column: str
-    made: str
-    categories: tuple[Category, ...]
-    edges: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Codebook:
-    """The questions of a coded data set.
-
-    ``block_starts`` has one entry a question and, last, the number of categories K; question q's
-    one-hot columns are ``block_starts[q]:block_starts[q + 1]``.
-    """
-
-    question_set: str
-    questions: tuple[Question, ...]
-
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """Number of categories of each question, shape (Q,)."""
-        return np.array([len(q.categories) for q in self.questions])
-
-    @cached_property
-    def block_starts(self) -> np.ndarray:
-        """First column of each block and, last, K: shape (Q + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
-
-    @property
-    def names(self) -> list[str]:
-        """The questions' names."""
-        return [q.name for q in self.questions]
-
-    @property
-    def columns(self) -> list[str]:
-        """A name for each of the K categories, such as ``SEX=1``."""
-        return [f"{q.name}={c.code}" for q in self.questions for c in q.categories]
-
-    @property
-    def digest(self) -> str:
-        """Sha256 of what gives a model's columns their meaning: questions, codes and raw values."""
-        values = [c.values for q in self.questions for c in q.categories]
-        meaning = [f"{c} {v}" for c, v in zip(self.columns, values, strict=True)]
-        return hashlib.sha256("\n".join(meaning).encode()).hexdigest()
-
-    def to_json(self) -> str:
-        """Return the codebook as JSON text, ending in a newline."""
-        content = {
-            "question_set": self.question_set,
-            "digest": self.digest,
-            "block_starts": self.block_starts.tolist(),
-            "questions": [asdict(q) for q in self.questions],
-        }
-        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-    @staticmethod
-    def from_json(text: str) -> "Codebook":
-        """Return the codebook that :meth:`to_json` wrote."""
-        content = json.loads(text)
-        questions = tuple(
-            Question(
-                **{
-                    **q,
-                    "categories": tuple(Category(**c) for c in q["categories"]),
-                    "edges": tuple(q["edges"]),
-                }
-            )
-            for q in content["questions"]
-        )
-        return Codebook(content["question_set"], questions)
-
-
-def code(
-    columns: Mapping[str, np.ma.MaskedArray], questions: QuestionSet, rng: np.random.Generator
-) -> tuple[np.ndarray, Codebook]:
-    """Turn raw columns into codes.
-
-    Parameters
-    ----------
-    columns : raw column name -> integers of shape (n,), masked where blank
-    questions : the recipe
-    rng : splits the ties between deciles
-
-    Returns
-    -------
-    codes : int16 of shape (n, Q), the index of the category within its question
-    codebook : the questions with the categories' labels
-
-    Raises
-    ------
-    InputError
-        listing every column that holds a value no category takes, with the value and its count
-    """
-    faults: list[str] = []
-    coded, made = [], []
-    for recipe in questions.questions:
-        values = columns[recipe.source]
-        try:
-            indices, question = _code_question(values, recipe, rng)
-        except InputError as fault:
-            faults.append(str(fault))
-            continue
-        coded.append(indices)
-        made.append(question)
-    if faults:
-        raise InputError(
-            "the data hold answers that the question set "
-            f"{questions.name!r} does not know:\n" + "\n".join(faults) + "\n"
-            "Add a category for them to the question set, or check the vintage of the file."
-        )
-    return np.column_stack(coded), Codebook(questions.name, tuple(made))
-
-
-def _code_question(
-    values: np.ma.MaskedArray, recipe: QuestionRecipe, rng: np.random.Generator
-) -> tuple[np.ndarray, Question]:
-    blank = np.ma.getmaskarray(values)
-    raw = values.filled(0).astype(np.float64)
-    codes = np.full(len(raw), UNKNOWN)
-    labels = {c: text if isinstance(text, str) else text.label for c, text in recipe.categories.items()}
-
-    intervals = recipe.intervals()
-    if intervals:
-        low, high, target = (np.array(part) for part in zip(*intervals, strict=True))
-        at = np.searchsorted(low, raw, side="right") - 1
-        inside = ~blank & (at >= 0) & (raw <= high[np.maximum(at, 0)])
-        codes[inside] = target[at[inside]]
-    if recipe.blank_code() is not None:
-        codes[blank] = recipe.blank_code()
-    if recipe.missing is not None:
-        labels = {MISSING: recipe.missing, **labels}
-    edges = np.zeros(0)
-    if recipe.deciles:
-        taken, of = _decile_values(raw, blank, recipe.deciles)
-        codes[taken], edges = deciles(of, rng)
-        texts = _decile_labels(of, blank[taken], codes[taken], recipe.unit)
-        labels = {**labels, **texts}
-
-    if np.any(codes == UNKNOWN):
-        raise InputError(_unknown_answers(values[codes == UNKNOWN], recipe))
-    order = sorted(labels)
-    categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
-    made = "deciles" if recipe.deciles else "merged" if _merges(recipe) else "as coded"
-    question = Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
-    return np.searchsorted(order, codes).astype(np.int16), question
-
-
-def _merges(recipe: QuestionRecipe) -> bool:
-    return any(isinstance(c, CategoryRecipe) for c in recipe.categories.values())
-
-
-def _decile_values(raw: np.ndarray, blank: np.ndarray, recipe: DecileRecipe) -> tuple[np.ndarray, np.ndarray]:
-    """Which records fall into deciles, and the values they are ranked by."""
-    if recipe.of == "positive":
-        taken = ~blank & (raw > 0)
-        return taken, raw[taken]
-    return np.ones(len(raw), bool), np.where(blank, recipe.blank_as, raw)
-
-
-def deciles(values: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Cut values into ten parts of equal size, ties split at random.
-
-    Parameters
-    ----------
-    values : shape (m,)
-    rng : draws the jitter, uniform in (0, 0.01), that splits ties
-
-    Returns
-    -------
-    deciles : integers 1…10 of shape (m,)
-    edges : the nine cuts, of the jittered values; empty if there are no values
-    """
-    if not len(values):
-        return np.zeros(0, int), np.zeros(0)
-    jittered = values + rng.uniform(0, JITTER, len(values))
-    edges = np.quantile(jittered, np.arange(1, 10) / 10)
-    return np.searchsorted(edges, jittered, side="right") + 1, edges
-
-
-def _decile_labels(
-    values: np.ndarray, blank: np.ndarray, which: np.ndarray, unit: str | None
-) -> dict[int, str]:
-    """Decile -> the range of values it holds, for people."""
-    return {k: _decile_label(k, values[which == k], blank[which == k], unit) for k in range(1, 11)}
-
-
-def _decile_label(k: int, values: np.ndarray, blank: np.ndarray, unit: str | None) -> str:
-    if not len(values):
-        return f"decile {k}: no records"
-    parts = ["not asked"] if blank.any() else []
-    known = values[~blank]
-    if len(known):
-        low, high = (_amount(v, unit) for v in (known.min(), known.max()))
-        parts.append(low if low == high else f"{low}–{high}")
-    suffix = f" {unit}" if unit in ("minutes", "hours") and len(known) else ""
-    return f"decile {k}: " + " or ".join(parts) + suffix
-
-
-def _amount(value: float, unit: str | None) -> str:
-    sign = "−" if value < 0 else ""
-    return f"{sign}{'$' if unit == '$' else ''}{abs(value):,.0f}"
-
-
-def _unknown_answers(values: np.ma.MaskedArray, recipe: QuestionRecipe) -> str:
-    blank = int(np.ma.getmaskarray(values).sum())
-    found, counts = np.unique(values.compressed(), return_counts=True)
-    parts = [f"{v} ({c:,} records)" for v, c in zip(found[:5].tolist(), counts[:5].tolist(), strict=True)]
-    if len(found) > 5:
-        parts.append(f"and {len(found) - 5} more values")
-    if blank:
-        parts.append(f"blank ({blank:,} records)")
-    return f"  {recipe.source}: {', '.join(parts)}"

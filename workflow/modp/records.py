@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from modp.codebook import Codebook
 from modp.errors import InputError
-from modp.questions import Codebook
 
 
 def columns(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:

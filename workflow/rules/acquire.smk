@@ -11,9 +11,12 @@ rule acquire:
         f"{LOGS}/acquire/{{file}}.log",
     wildcard_constraints:
         file="|".join(re.escape(name) for name in DATASET.names),
+    params:
+        base_url=PARAMS.census.base_url,
+        downloads=PARAMS.census.downloads,
     shell:
         "python -m modp acquire --dataset {input.dataset:q} --file {wildcards.file:q}"
-        " --downloads data/downloads --out {output.file:q}"
+        " --base-url {params.base_url:q} --downloads {params.downloads:q} --out {output.file:q}"
         " --provenance {output.provenance:q} --log {log:q}"
 
 

@@ -14,8 +14,8 @@ rule code:
         seed=PARAMS.seed,
         order=DATASET.names,
     shell:
-        "python -m modp code --files {input.files:q} --questions {input.questions:q}"
-        " --seed {params.seed} --records {output.records:q} --codebook {output.codebook:q}"
+        "python -m modp code --files {input.files:q} --dataset {input.dataset:q}"
+        " --questions {input.questions:q} --seed {params.seed} --records {output.records:q} --codebook {output.codebook:q}"
         " --log {log:q}"
 
 

@@ -11,6 +11,7 @@ from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
 from modp.params import BOOTSTRAP, Params
+from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.questions import QuestionSet
 
@@ -22,7 +23,9 @@ try:
     DATASET = load(DATASET_YAML, Dataset)
     require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = question_set_path(DATASET.questions)
-    DATASET.agrees_with(load(QUESTIONS_YAML, QuestionSet).records)
+    QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
+    QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
+    DATASET.agrees_with(QUESTIONS.records)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 

@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
     parser.add_argument("--file", required=True, help="name of the source file")
+    parser.add_argument("--base-url", required=True, help="root of Census's server, or of a mirror")
     parser.add_argument("--downloads", type=Path, required=True, help="folder of files fetched by hand")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--provenance", type=Path, required=True)
@@ -34,13 +35,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     else:
         assert dataset.census is not None
         by_hand = options.downloads / dataset.census.by_hand / options.file
-        url = dataset.url(options.file)
+        url = dataset.url(options.file, options.base_url)
         if by_hand.exists():
             fetch.require_zip(by_hand)
             provenance = _copy(by_hand, url, options.out)
         else:
             log(f"fetching {url}")
             provenance = _fetch(url, options.out, by_hand, log)
+        _require_the_right_members(options.out, dataset.census.members_of(options.file))
     pinned = dataset.sha256.get(options.file)
     if pinned and pinned != provenance.sha256:
         options.out.unlink()
@@ -53,6 +55,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(options.provenance) as path:
         path.write_text(json.dumps(asdict(provenance), indent=1) + "\n")
     log(f"{options.out}: {provenance.bytes:,} bytes, sha256 {provenance.sha256}")
+
+
+def _require_the_right_members(path: Path, expected: list[str]) -> None:
+    try:
+        fetch.require_members(path, expected)
+    except InputError:
+        path.unlink()
+        raise
 
 
 def _copy(source: Path, origin: str, target: Path) -> fetch.Provenance:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from modp import records
-from modp.questions import Codebook
+from modp.codebook import Codebook
 
 
 def coded(records_path: Path, codebook_path: Path) -> tuple[np.ndarray, Codebook]:

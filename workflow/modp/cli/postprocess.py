@@ -9,10 +9,10 @@ import numpy as np
 from modp import draw, postprocess, records, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
+from modp.codebook import Codebook
 from modp.config import check
 from modp.crosstab import crosstab, structural_zeros
 from modp.params import Variant
-from modp.questions import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from modp import draw, records
+from modp.codebook import Codebook
 from modp.models import blades
-from modp.questions import Codebook
 
 ROWS_AT_ONCE = 4096
 

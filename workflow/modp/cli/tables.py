@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from modp import accuracy, tables
 from modp.cli.output import Log, written
+from modp.codebook import Codebook
 from modp.config import load
 from modp.pums.where import Dataset
-from modp.questions import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

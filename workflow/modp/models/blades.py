@@ -9,8 +9,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
 
+from modp.codebook import Codebook
 from modp.errors import InputError
-from modp.questions import Codebook
 
 
 class Blades(nn.Module):

@@ -1,11 +1,12 @@
 """Fetching PUMS files: streamed, resumed, checked, whole or not at all."""
 
 import hashlib
+import re
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import requests
 
@@ -174,6 +175,18 @@ def require_zip(path: Path) -> None:
     """Raise InputError if the file is no zip, as when a browser has saved an error page."""
     if not zipfile.is_zipfile(path):
         raise InputError(f"{path} is not a zip file; it begins with {_beginning(path)!r}")
+
+
+def require_members(path: Path, expected: Sequence[str]) -> None:
+    """Raise InputError if a zip of Census's lacks a part, or is of another place or kind of records.
+
+    A zip none of whose members is named as Census names them is let through.
+    """
+    with zipfile.ZipFile(path) as archive:
+        names = {PurePosixPath(name).name.lower() for name in archive.namelist()}
+    named = sorted(name for name in names if re.fullmatch(r"psam_[ph](\d\d|us[a-z])\.csv", name))
+    if named and not set(expected) <= set(named):
+        raise InputError(f"{path} should hold {', '.join(expected)}, but holds {', '.join(named)}")
 
 
 def _beginning(path: Path) -> str:

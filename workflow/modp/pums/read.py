@@ -1,9 +1,10 @@
-"""Reading PUMS files: the columns needed, from zips, CSVs or Parquet, as whole numbers."""
+"""Reading PUMS files: the columns needed, from zips, CSVs or Parquet, as whole numbers or words."""
 
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -13,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from modp.errors import InputError, did_you_mean
+from modp.errors import InputError
+from modp.pums import vintages
 
 BATCH_BYTES = 16 << 20
 LARGEST_NUMBER = np.iinfo(np.int32).max
@@ -21,18 +23,23 @@ LARGEST_MEMBER = 8 << 30
 """Bytes of one unpacked CSV; the largest part of a national 5-year file is under 4 GB."""
 
 
-def read(paths: Sequence[Path], columns: Sequence[str]) -> dict[str, np.ma.MaskedArray]:
-    """Read whole-number columns of PUMS files.
+def read(
+    paths: Sequence[Path], columns: Sequence[str], text: Collection[str] = (), optional: Sequence[str] = ()
+) -> dict[str, np.ma.MaskedArray]:
+    """Read columns of PUMS files, each once, in batches.
 
     Parameters
     ----------
     paths : zips (every CSV inside is read), CSVs or Parquet files, in the order of the records
-    columns : the raw columns needed; others are not read
+    columns : the raw columns needed; where a file has one under another vintage's name
+        (``vintages.RENAMES``) it is found there, and its codes are those of the name given here
+    text : those of ``columns`` whose answers are words
+    optional : columns of numbers to read if every file has them
 
     Returns
     -------
-    column name -> int32 of shape (n,), masked where blank. A number may be written ``1``, ``01``,
-    ``1.0`` or `` 1``.
+    column name -> int32 of shape (n,), str objects for those in ``text``, float64 for those in
+    ``optional``, masked where blank. A number may be written ``1``, ``01``, ``1.0`` or `` 1``.
 
     Raises
     ------
@@ -40,43 +47,56 @@ def read(paths: Sequence[Path], columns: Sequence[str]) -> dict[str, np.ma.Maske
         if a file is missing, is not what its ending says, lacks columns (all are listed), or
         holds something that is not a whole number
     """
-    parts: dict[str, list[np.ma.MaskedArray]] = {c: [] for c in columns}
+    parts: dict[str, list[np.ma.MaskedArray]] = {c: [] for c in (*columns, *optional)}
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
-        for where, batches in _tables(path, columns):
-            for batch in batches:
-                for column in columns:
-                    parts[column].append(_whole_numbers(batch[column], column, where))
+        for table in _tables(path):
+            wanted = vintages.sources(columns, table.names, table.where)
+            wanted |= {c: at for c in optional if (at := vintages.source(c, table.names))}
+            parts = {c: p for c, p in parts.items() if c in wanted}
+            kinds = {c: _words if c in text else _numbers if c in optional else _whole_numbers for c in parts}
+            for batch in table.batches({source.column for source in wanted.values()}):
+                for column, kind in kinds.items():
+                    source = wanted[column]
+                    values = kind(batch[source.column], source.column, table.where)
+                    parts[column].append(source.recoded(values) if source.recode else values)
     arrays = {c: np.ma.concatenate(p) if p else np.ma.array([], np.int32) for c, p in parts.items()}
     if not len(arrays[columns[0]]):
         raise InputError(f"no records in {', '.join(str(p) for p in paths)}")
     return arrays
 
 
-def _tables(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Iterable[pa.RecordBatch]]]:
-    """Every table in a file, as (its name for messages, its record batches)."""
+@dataclass(frozen=True)
+class _Table:
+    """A table in a file: its name for messages, its columns, and how to read some of them."""
+
+    where: str
+    names: Sequence[str]
+    batches: Callable[[Collection[str]], Iterable[pa.RecordBatch]]
+
+
+def _tables(path: Path) -> Iterator[_Table]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
-        yield str(path), _parquet_batches(path, columns)
+        yield _parquet_table(path)
     elif suffix == ".csv":
         with path.open("rb") as file:
-            yield str(path), _csv_batches(file, columns, str(path))
+            yield _csv_table(file, str(path))
     elif suffix == ".zip":
         with _opened_zip(path) as archive:
             for member in _data_members(archive, path):
                 where = f"{path}/{member.filename}"
-                yield where, _member_batches(archive, member, columns, where)
+                with _damage_told(where), archive.open(member) as file:
+                    yield _csv_table(file, where)
     else:
         raise InputError(f"{path}: cannot read this kind of file; give .zip, .csv or .parquet")
 
 
-def _member_batches(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, columns: Sequence[str], where: str
-) -> Iterator[pa.RecordBatch]:
+@contextmanager
+def _damage_told(where: str) -> Iterator[None]:
     try:
-        with archive.open(member) as file:
-            yield from _csv_batches(file, columns, where)
+        yield
     except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
         raise InputError(f"{where} is damaged ({failure}); delete the zip and fetch it again") from None
     except (RuntimeError, NotImplementedError) as failure:
@@ -105,16 +125,26 @@ def _data_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]
     return sorted(members, key=lambda m: m.filename.lower())
 
 
-def _csv_batches(file: IO[bytes], columns: Sequence[str], where: str) -> Iterator[pa.RecordBatch]:
+def _csv_table(file: IO[bytes], where: str) -> _Table:
     header = file.readline().decode("utf-8-sig", errors="replace").strip().split(",")
     names = [name.strip().strip('"') for name in header]
-    _require(columns, names, where)
+
+    def batches(columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        with _damage_told(where):
+            yield from _csv_batches(file, names, columns, where)
+
+    return _Table(where, names, batches)
+
+
+def _csv_batches(
+    file: IO[bytes], names: Sequence[str], columns: Collection[str], where: str
+) -> Iterator[pa.RecordBatch]:
     try:
         yield from pyarrow.csv.open_csv(
             file,
             read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BATCH_BYTES),
             convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+                include_columns=sorted(columns), column_types=dict.fromkeys(columns, pa.string())
             ),
         )
     except pa.ArrowInvalid as failure:
@@ -122,23 +152,29 @@ def _csv_batches(file: IO[bytes], columns: Sequence[str], where: str) -> Iterato
             raise InputError(f"{where} cannot be read as CSV: {failure}") from None
 
 
-def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _parquet_table(path: Path) -> _Table:
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as failure:
         raise InputError(f"{path} cannot be read as Parquet: {failure}") from None
-    _require(columns, file.schema_arrow.names, str(path))
-    yield from file.iter_batches(columns=list(columns))
+    return _Table(str(path), file.schema_arrow.names, lambda c: file.iter_batches(columns=sorted(c)))
 
 
-def _require(columns: Sequence[str], present: Sequence[str], where: str) -> None:
-    missing = [c for c in columns if c not in present]
-    if missing:
-        listing = "\n".join(f"  {c}{did_you_mean(c, present)}" for c in missing)
-        raise InputError(f"{where} lacks {len(missing)} of the columns that the questions need:\n{listing}")
+def _words(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+    """Strings of few kinds, each kind held once."""
+    if not pa.types.is_dictionary(array.type):
+        try:
+            array = array.cast(pa.string()).dictionary_encode()
+        except pa.ArrowException:
+            raise InputError(f"{where}: {column} is of type {array.type}, which holds no words") from None
+    kinds = np.array([("" if k is None else str(k).strip()) for k in array.dictionary.to_pylist()], object)
+    blank_at = len(kinds)
+    indices = pc.fill_null(array.indices.cast(pa.int64()), blank_at).to_numpy(zero_copy_only=False)
+    values = np.append(kinds, "")[indices]
+    return np.ma.array(values, mask=values == "")
 
 
-def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+def _numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string_view(array.type):
@@ -150,13 +186,18 @@ def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArra
     except pa.ArrowException:
         raise InputError(f"{where}: {column} is of type {array.type}, which holds no numbers") from None
     blank = pc.fill_null(pc.is_nan(values), True).to_numpy(zero_copy_only=False)
-    numbers = np.nan_to_num(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False))
-    odd = ~blank & ((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST_NUMBER))
+    return np.ma.array(np.nan_to_num(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False)), mask=blank)
+
+
+def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+    values = _numbers(array, column, where)
+    numbers = values.data
+    odd = ~values.mask & ((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST_NUMBER))
     if odd.any():
         raise InputError(
             f"{where}: {column} holds {numbers[odd][0]:.12g}, which is not a whole number below 2**31"
         )
-    return np.ma.array(numbers.astype(np.int32), mask=blank)
+    return np.ma.array(numbers.astype(np.int32), mask=values.mask)
 
 
 def _numbers_from_text(array: pa.Array, column: str, where: str) -> pa.Array:

@@ -1,6 +1,5 @@
 """Where PUMS files are: datasets, the Census Bureau's addresses, the pipeline's folders."""
 
-import re
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -8,8 +7,8 @@ from pydantic import Field, model_validator
 
 from modp.config import Strict
 from modp.errors import InputError, did_you_mean
-
-CENSUS = "https://www2.census.gov/programs-surveys/acs"
+from modp.pums.filters import FILTERS, FilterName
+from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
 
 DATASETS = Path("workflow/datasets")
 QUESTION_SETS = Path("workflow/questions")
@@ -24,10 +23,16 @@ class CensusSource(Strict):
     states: list[str] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _states_are_postal_codes(self) -> "CensusSource":
-        for state in self.states:
-            if not re.fullmatch("[a-z]{2}", state):
-                raise ValueError(f"state {state!r}: write the postal code in small letters, as in 'tx'")
+    def _the_files_exist(self) -> "CensusSource":
+        require_postal_codes(self.states)
+        experimental = (self.year, self.span) == (2020, "1-Year")
+        if experimental and "pr" in self.states:
+            raise ValueError("there is no Puerto Rico in the experimental 1-Year files of 2020")
+        twice = [s for s in self.states if s not in NOT_IN_NATION and s != NATION]
+        if NATION in self.states and twice:
+            raise ValueError(
+                f"'{NATION}' holds {', '.join(twice)} already; all but {NOT_IN_NATION[0]} is in it"
+            )
         return self
 
     @property
@@ -36,6 +41,11 @@ class CensusSource(Strict):
         if (self.year, self.span) == (2020, "1-Year"):
             return "experimental/2020/data/pums/1-Year"
         return f"data/pums/{self.year}/{self.span}"
+
+    @property
+    def years(self) -> int:
+        """How many years of answers a file holds."""
+        return int(self.span[0])
 
     @property
     def by_hand(self) -> str:
@@ -47,12 +57,25 @@ class CensusSource(Strict):
         """The zips' names, in the order of the states."""
         return [f"csv_{self.records[0]}{state}.zip" for state in self.states]
 
+    def members_of(self, file: str) -> list[str]:
+        """Return the names of the CSVs in the zip of this name; several for the nation."""
+        state = self.states[self.files.index(file)]
+        stem = f"psam_{self.records[0]}"
+        if state == NATION:
+            return [f"{stem}{NATION}{part}.csv" for part in PARTS[self.span]]
+        return [f"{stem}{STATES[state][0]:02}.csv"]
+
 
 class Dataset(Strict):
     """Where a data set's records come from and which question set codes them.
 
     Exactly one of ``files`` (paths relative to the folder in which the pipeline runs) and
     ``census`` is given. ``sha256`` may pin the content of files, by their names.
+
+    ``faithful: false`` takes the question set's corrections instead of what the paper did;
+    ``leave_out`` names questions that the files do not have; ``state_question`` adds the state
+    (one category for each of the states it lists) as a last question; ``keep`` names filters of
+    records; ``unknown`` says what becomes of an answer that the question set does not know.
     """
 
     title: str
@@ -60,6 +83,11 @@ class Dataset(Strict):
     files: list[str] = Field(default_factory=list)
     sha256: dict[str, str] = Field(default_factory=dict)
     census: CensusSource | None = None
+    faithful: bool = True
+    leave_out: list[str] = Field(default_factory=list)
+    state_question: list[str] = Field(default_factory=list)
+    keep: list[FilterName] = Field(default_factory=list)
+    unknown: Literal["refuse", "category"] = "refuse"
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
@@ -72,6 +100,11 @@ class Dataset(Strict):
         for name in self.sha256:
             if name not in names:
                 raise ValueError(f"sha256: no file {name!r} in this data set{did_you_mean(name, names)}")
+        return self
+
+    @model_validator(mode="after")
+    def _state_question_names_states(self) -> "Dataset":
+        require_postal_codes(self.state_question)
         return self
 
     @property
@@ -89,11 +122,31 @@ class Dataset(Strict):
             raise InputError(
                 f"{self.title}: the files hold {self.census.records}, the questions are of {records}"
             )
+        for name in self.keep:
+            if FILTERS[name].records != records:
+                raise InputError(
+                    f"{self.title}: the filter {name!r} is for {FILTERS[name].records}, "
+                    f"the questions are of {records}"
+                )
 
-    def url(self, name: str) -> str:
-        """Return the address of the source file ``name``."""
+    def url(self, name: str, base: str) -> str:
+        """Return the address of the source file ``name`` below ``base``, Census's or a mirror's."""
         assert self.census is not None
-        return f"{CENSUS}/{self.census.folder}/{name}"
+        return f"{base.rstrip('/')}/{self.census.folder}/{name}"
+
+
+def require_postal_codes(states: list[str]) -> None:
+    """Raise ValueError if one of ``states`` is not a state's postal code, or stands twice."""
+    known = [*STATES, NATION]
+    for state in states:
+        if state.lower() in known and state not in known:
+            raise ValueError(f"state {state!r}: write the postal code in small letters, {state.lower()!r}")
+        if state not in known:
+            name = next((code for code, (_, name) in STATES.items() if name.lower() == state.lower()), None)
+            hint = f"; did you mean {name!r}?" if name else did_you_mean(state, known)
+            raise ValueError(f"there is no state {state!r}{hint} (postal codes, or {NATION!r} for all)")
+        if states.count(state) > 1:
+            raise ValueError(f"state {state!r} is listed twice")
 
 
 def dataset_path(name: str) -> str:

@@ -1,0 +1,100 @@
+"""The codebook: a coded data set's questions, their categories and how each was made."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Category:
+    """One answer: its code (as the files write it), its label for people, and its raw values.
+
+    ``values`` is written as in the question set (``1..6``, ``blank``), empty for a decile.
+    """
+
+    code: str
+    label: str
+    values: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with its categories, in the order of the block's columns.
+
+    ``edges`` are the nine cuts between deciles (jitter included), empty for other questions.
+    """
+
+    name: str
+    label: str
+    column: str
+    made: str
+    categories: tuple[Category, ...]
+    edges: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """The questions of a coded data set.
+
+    ``block_starts`` has one entry a question and, last, the number of categories K; question q's
+    one-hot columns are ``block_starts[q]:block_starts[q + 1]``.
+    """
+
+    question_set: str
+    questions: tuple[Question, ...]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Number of categories of each question, shape (Q,)."""
+        return np.array([len(q.categories) for q in self.questions])
+
+    @cached_property
+    def block_starts(self) -> np.ndarray:
+        """First column of each block and, last, K: shape (Q + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @property
+    def names(self) -> list[str]:
+        """The questions' names."""
+        return [q.name for q in self.questions]
+
+    @property
+    def columns(self) -> list[str]:
+        """A name for each of the K categories, such as ``SEX=1``."""
+        return [f"{q.name}={c.code}" for q in self.questions for c in q.categories]
+
+    @property
+    def digest(self) -> str:
+        """Sha256 of what gives a model's columns their meaning: questions, codes and raw values."""
+        values = [c.values for q in self.questions for c in q.categories]
+        meaning = [f"{c} {v}" for c, v in zip(self.columns, values, strict=True)]
+        return hashlib.sha256("\n".join(meaning).encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """Return the codebook as JSON text, ending in a newline."""
+        content = {
+            "question_set": self.question_set,
+            "digest": self.digest,
+            "block_starts": self.block_starts.tolist(),
+            "questions": [asdict(q) for q in self.questions],
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> "Codebook":
+        """Return the codebook that :meth:`to_json` wrote."""
+        content = json.loads(text)
+        questions = tuple(
+            Question(
+                **{
+                    **q,
+                    "categories": tuple(Category(**c) for c in q["categories"]),
+                    "edges": tuple(q["edges"]),
+                }
+            )
+            for q in content["questions"]
+        )
+        return Codebook(content["question_set"], questions)
