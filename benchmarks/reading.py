@@ -22,13 +22,14 @@ def enlarged(source: Path, target: Path, rows: int) -> int:
     with zipfile.ZipFile(source) as archive:
         member = next(m for m in archive.namelist() if m.lower().endswith(".csv"))
         header, *lines = archive.read(member).splitlines(keepends=True)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("psam_p56.csv", "w", force_zip64=True) as file:
-            buffer = io.BufferedWriter(file, 1 << 20)
-            buffer.write(header)
-            for i in range(rows):
-                buffer.write(lines[i % len(lines)])
-            buffer.flush()
+    with (
+        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("psam_p56.csv", "w", force_zip64=True) as file,
+        io.BufferedWriter(file, 1 << 20) as buffer,
+    ):
+        buffer.write(header)
+        for i in range(rows):
+            buffer.write(lines[i % len(lines)])
     return header.count(b",") + 1
 
 

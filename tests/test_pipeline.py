@@ -353,7 +353,7 @@ def test_without_network_texas_fails_in_seconds_and_says_what_to_do(tmp_path):
     ("dataset", "source", "records", "targets"),
     [
         ("wy-2021", "csv_pwy.zip", 5861, []),
-        ("ak-wv-wy-2021", "person_2021_ak_wv_wy.parquet", 29700, ["coded"]),
+        ("nist-2019", "nist_national2019_train.parquet", 21_802, ["coded"]),
     ],
 )
 def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, source, records, targets):
@@ -367,3 +367,26 @@ def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, sourc
     if not targets:
         assert (results / "figures/fig06_pair.png").exists()
         assert "model_2_3" in json.loads((results / "metrics.json").read_text())["accuracy"]
+
+
+def test_nine_records_with_a_lone_category_and_an_all_blank_question_run_to_the_end(tmp_path):
+    folder = workspace(tmp_path)
+    yes_no = {"missing": "not asked", "categories": {1: "yes", 2: "no"}}
+    questions = [
+        {"name": "CIT", "label": "the same for all", "categories": {1: "born here"}},
+        {"name": "FER", "label": "asked of nobody", **yes_no},
+        {"name": "RARE", "label": "one record has it", "categories": {1: "common", 2: "rare"}},
+        {"name": "AGEP", "label": "Age", "deciles": {"of": "known"}, "missing": "not asked"},
+    ]
+    content = {"name": "tiny", "title": "tiny", "records": "persons", "questions": questions}
+    (folder / "tiny.csv").write_text(
+        "CIT,FER,RARE,AGEP\n" + "".join(f"1,,{1 + (i == 4)},{20 + i}\n" for i in range(9))
+    )
+    (folder / "workflow/questions/tiny.yaml").write_text(yaml.safe_dump(content))
+    (folder / "tiny.yaml").write_text("title: tiny\nquestions: tiny\nfiles: [tiny.csv]\n")
+    run(folder, "snakemake", "--cores", "2", "--config", "dataset=tiny.yaml")
+    results = folder / "results/tiny"
+    assert (results / "figures/accuracy.png").exists()
+    assert (results / "figures/fig06_pair.pdf").exists()
+    cells = pd.read_parquet(results / "measures/bootstrap/cells.parquet")
+    assert len(cells) == 17 * 18 // 2

@@ -545,3 +545,30 @@ def test_an_old_housing_file_is_refused_with_all_that_it_lacks(stums_h):
         "HHLDRAGEP",
     ):
         assert column in message
+
+
+def test_occupied_vacant_and_group_quarters_rows_are_all_coded(tmp_path, stums_h):
+    columns = ["RT", "SERIALNO", *stums_h.columns]
+    answers = dict.fromkeys(columns, "")
+    occupied = dict.fromkeys(columns, "1") | {"NP": "2", "NPF": "2", "YRBLT": "1990", "HHLDRAGEP": "40"}
+    occupied |= {"ELEP": "80", "WATP": "300", "FPARC": "4", "RMSP": "5"}
+    vacant = answers | {"NP": "0", "BLD": "02", "YRBLT": "2010", "RMSP": "06", "BDSP": "3"}
+    vacant |= {"PLM": "1", "BATH": "1", "KIT": "1", "ACR": "1"}
+    quarters = answers | {"NP": "1", "FS": "1"}
+    rows = "".join(",".join(r[c] for c in columns) + "\n" for r in (occupied, vacant, quarters))
+    raw = read([csv_file(tmp_path / "h.csv", ",".join(columns) + "\n" + rows)], stums_h.columns)
+    codes, codebook = coding.code(raw, stums_h, np.random.default_rng(0))
+    named = [
+        dict(
+            zip(
+                codebook.names,
+                (q.categories[c].code for q, c in zip(codebook.questions, r, strict=True)),
+                strict=True,
+            )
+        )
+        for r in codes.tolist()
+    ]
+    assert [r["NP"] for r in named] == ["2", "0", "1"]
+    assert [r["TEN"] for r in named] == ["1", "-1", "-1"]
+    assert [r["RMSP"] for r in named] == ["4", "5", "-1"]
+    assert [r["FS"] for r in named] == ["1", "-1", "1"]
