@@ -46,7 +46,7 @@ def main() -> None:
     rng = np.random.default_rng(1)
     codes = enlarged(codes, rng)
     torch.set_num_threads(1)
-    model = blades.Blades(torch.from_numpy(starts), 5, 15, torch.Generator().manual_seed(1))
+    model = blades.Blades(torch.from_numpy(starts), blades.Shape(5, 15), torch.Generator().manual_seed(1))
 
     def drawn() -> np.ndarray:
         parts = []

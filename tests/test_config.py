@@ -4,7 +4,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from modp.config import check, load
+from modp.config import check, load, read_yaml
 from modp.errors import InputError
 from modp.params import Params
 
@@ -41,7 +41,7 @@ def test_the_repositorys_parameters_are_valid():
         ("models/model_5_15/blades", "five", "models.model_5_15.blades", "found 'five'"),
         ("models/model_5_15/blades", None, "models.model_5_15.blades", "this key is missing"),
         ("models/model_5_15/stages/1/learning_rate", "1e-3", "stages.1.learning_rate", "write a number"),
-        ("models/model_5_15/stages/1/loss", "zloss", "stages.1.loss", "'mean_square' or 'z'"),
+        ("models/model_5_15/stages/1/loss", "zloss", "stages.1.loss", "'cross_entropy' or 'z'"),
         (
             "variants/3/model",
             "model_5_51",
@@ -50,14 +50,27 @@ def test_the_repositorys_parameters_are_valid():
         ),
         ("variants/3/pass_through", 1.5, "variants.3.pass_through", "less than 1"),
         ("variants/3/threshold", 0.5, "variants.3", "'threshold'"),
-        ("variants/4/instances", 7, "variants.4 (model_5_15/postprocessed)", "needs 7 instances"),
+        ("variants/5/instances", 7, "variants.5 (model_5_15/postprocessed)", "needs 7 instances"),
         ("variants/3/name", "plain", "variants.3 (model_5_15/plain)", "listed twice"),
         ("variants/3/name", "../up", "variants.3.name", "pattern"),
-        ("figures/fig01_bootstrap", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
+        ("figures/fig01_bootstrap/of", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
         ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),
         ("device", "gpu", "device", "auto, cpu, cuda"),
-        ("figures/accuracy", ["bootstrap"], "figures", "choose another name"),
-        ("figures/fig01_bootstrap", [], "figures.fig01_bootstrap", "at least 1 item"),
+        ("figures/accuracy", {"kind": "crosstabs", "of": ["bootstrap"]}, "figures", "choose another name"),
+        ("figures/fig01_bootstrap/of", [], "figures.fig01_bootstrap.of", "at least 1 item"),
+        ("figures/fig13_entropy/of", ["bootstrap"], "figures.fig13_entropy", "not of the bootstrap"),
+        ("figures/fig03_three_blades/of", ["model_5_15"], "figures.fig03_three_blades", "three blades"),
+        ("figures/fig12_co_assignment/of", ["model_5_15"], "figures.fig12_co_assignment", "odd number"),
+        ("figures/fig10_gate_weights/of", ["model_5_51"], "figures.fig10_gate_weights", "did you mean"),
+        ("figures/fig07_z_against_d/kind", "z_against", "figures.fig07_z_against_d.kind", "'z_against_d'"),
+        ("answers_by_blade/model", "model_3_1", "answers_by_blade.model", "did you mean 'model_3_10'?"),
+        ("models/model_5_15/stages/0/floor", 1e-8, "models.model_5_15.stages.0", "go with 'loss: z'"),
+        (
+            "models/model_5_15/stages/0/specials",
+            ["SEX=1"],
+            "models.model_5_15.stages.0",
+            "'specials' go with",
+        ),
         ("models/model_5_15/stages/1/learning_rate", float("inf"), "stages.1.learning_rate", "finite"),
         ("seed", 1.5, "seed", "integer"),
     ],
@@ -88,3 +101,14 @@ def test_a_file_that_is_not_yaml_is_refused(tmp_path):
         load(tmp_path / "p.yaml", Params)
     with pytest.raises(InputError, match="no such file"):
         load(tmp_path / "q.yaml", Params)
+
+
+def test_numbers_in_yaml_are_decimal_even_with_leading_zeros(tmp_path):
+    (tmp_path / "a.yaml").write_text("010: ten\n08: eight\nt: 1:30\nneg: -7\n")
+    assert read_yaml(tmp_path / "a.yaml") == {10: "ten", 8: "eight", "t": "1:30", "neg": -7}
+
+
+def test_an_empty_file_is_called_empty(tmp_path):
+    (tmp_path / "a.yaml").write_text("# nothing\n")
+    with pytest.raises(InputError, match="a.yaml is empty"):
+        load(tmp_path / "a.yaml", Params)

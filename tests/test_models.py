@@ -1,13 +1,16 @@
+import itertools
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
-from conftest import codebook_of
+from conftest import codebook_of, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import losses, records, train
+from modp import checkpoint, losses, records, train
 from modp.errors import InputError
-from modp.models import blades
+from modp.models import blades, published
 from modp.params import Stage
 
 SIZES = (2, 3, 1, 4)
@@ -17,7 +20,11 @@ CPU = torch.device("cpu")
 
 
 def model(number: int = 3, seed: int = 0) -> blades.Blades:
-    return blades.Blades(torch.from_numpy(STARTS), number, 4, torch.Generator().manual_seed(seed))
+    return shaped(blades.Shape(number, 4), seed)
+
+
+def shaped(shape: blades.Shape, seed: int = 0) -> blades.Blades:
+    return blades.Blades(torch.from_numpy(STARTS), shape, torch.Generator().manual_seed(seed))
 
 
 def random_codes(n: int, seed: int = 0) -> np.ndarray:
@@ -118,7 +125,7 @@ def test_z_loss_equals_the_papers_listing_cell_by_cell():
 
 def test_z_gradient_of_a_whole_batch_is_the_derivative_of_the_z_loss():
     fitted = trainer(random_codes(120))
-    found = train._ZGradient(fitted)(torch.arange(120))
+    found = train._ZGradient(fitted, STAGES[1])(torch.arange(120))
     predictions = fitted.model(fitted.records(torch.arange(120)))
     loss = losses.z_loss(predictions.T @ predictions, fitted.true.float(), 120, fitted.between)
     for one, other in zip(found, fitted.gradients(loss), strict=True):
@@ -131,14 +138,16 @@ def test_training_lowers_each_loss_and_keeps_the_best_weights():
     for number in (1, 2):
         stage = [e.loss for e in history if e.stage == number]
         assert min(stage) < stage[0]
-    assert fitted._loss("z") == min(e.loss for e in history if e.stage == 2)
+    assert fitted.loss(STAGES[1]) == min(e.loss for e in history if e.stage == 2)
 
 
 def test_training_is_the_same_to_the_bit_on_one_and_two_threads(sample):
     codes, codebook = sample
     weights = []
     for threads in (1, 2):
-        fresh = blades.Blades(torch.from_numpy(codebook.block_starts), 2, 5, torch.Generator().manual_seed(3))
+        fresh = blades.Blades(
+            torch.from_numpy(codebook.block_starts), blades.Shape(2, 5), torch.Generator().manual_seed(3)
+        )
         fitting = train.Trainer(
             fresh, codes[:3000], codebook.block_starts, torch.Generator().manual_seed(4), threads, CPU
         )
@@ -186,3 +195,161 @@ def test_asking_for_a_gpu_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="finds no GPU"):
         blades.device("cuda")
     assert blades.device("auto") == CPU
+
+
+def test_rarity_weights_are_the_notebooks():
+    counts = torch.tensor([90.0, 6.0, 0.0])
+    slow = np.array([1 / np.sqrt(100), 10 / np.sqrt(16), 1 / np.sqrt(10)])
+    found = losses.rarity_weights(counts, [1])
+    assert np.allclose(found.numpy(), slow / slow.mean())
+    errors = torch.tensor([[1.0, 2.0, 0.0]])
+    weighted = losses.mean_square(errors, torch.zeros(1, 3), found)
+    assert np.isclose(float(weighted), (found[0] + 4 * found[1]) / 3)
+
+
+def test_cross_entropy_equals_the_slow_reference():
+    rng = np.random.default_rng(2)
+    codes = random_codes(20)
+    predictions = rng.random((20, STARTS[-1]))
+    slow = 0.0
+    for row, answers in zip(predictions, codes, strict=True):
+        for q, answer in enumerate(answers):
+            block = row[STARTS[q] : STARTS[q + 1]]
+            slow -= np.log(block[answer] / block.sum())
+    blocks = blades.question_blocks(torch.from_numpy(STARTS)).double()
+    records_ = torch.from_numpy(records.one_hot(codes, STARTS)).double()
+    found = losses.cross_entropy(torch.from_numpy(predictions), records_, blocks)
+    assert np.isclose(float(found), slow / codes.size, rtol=1e-12)
+
+
+def test_z_loss_takes_its_floor_and_pseudocount():
+    true, predicted = torch.full((2, 2), 5.0).double(), torch.full((2, 2), 8.0).double()
+    p, q = 5.5 / 10, 8.5 / 10
+    pooled = (p + q) / 2
+    expected = (p - q) ** 2 / (pooled * (1 - pooled) * 2 / 10 + 0.1)
+    found = losses.z_loss(predicted, true, 10, torch.ones(2, 2).double(), 0.1, 0.5)
+    assert np.isclose(float(found), expected)
+
+
+def test_softmax_predictions_of_a_question_sum_to_one():
+    softmax = shaped(blades.Shape(3, 4, link="softmax"))
+    predictions = softmax(torch.from_numpy(records.one_hot(random_codes(9), STARTS)))
+    for start, stop in itertools.pairwise(STARTS):
+        assert torch.allclose(predictions[:, start:stop].sum(1), torch.ones(9))
+
+
+def test_a_third_layer_of_the_gate_has_a_second_rectifier():
+    three = shaped(blades.Shape(3, 4, gate_layers=3))
+    binary = torch.from_numpy(records.one_hot(random_codes(9), STARTS))
+    first = torch.relu(binary @ three.gate_in.weight.T + three.gate_in.bias)
+    second = torch.relu(first @ three.gate_middle.weight.T + three.gate_middle.bias)
+    expected = torch.softmax(second @ three.gate_out.weight.T + three.gate_out.bias, dim=1)
+    assert torch.allclose(three.gate(binary), expected)
+    assert "gate_middle.weight" not in shaped(blades.Shape(3, 4)).state_dict()
+
+
+EVERY_LOSS = [
+    Stage(loss="weighted_mean_square", epochs=2, learning_rate=0.02, batch=64, specials=["A=2", "D=4"]),
+    Stage(loss="cross_entropy", epochs=2, learning_rate=0.02, batch=64, schedule="constant"),
+    Stage(loss="z", epochs=3, learning_rate=0.01, batch=64),
+]
+
+
+def named_trainer(codes: np.ndarray, seed: int = 1) -> train.Trainer:
+    shuffler = torch.Generator().manual_seed(seed)
+    return train.Trainer(model(3), codes, STARTS, shuffler, 2, CPU, CODEBOOK.columns)
+
+
+def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
+    codes = random_codes(300)
+    whole = named_trainer(codes)
+    states = []
+    history = whole.fit(EVERY_LOSS, lambda _: None, keep=states.append)
+    assert len(states) == 7
+    for number, state in enumerate(states):
+        checkpoint.save(tmp_path / f"{number}.safetensors", "this", state)
+        found = checkpoint.load(tmp_path / f"{number}.safetensors", "this")
+        resumed = named_trainer(codes, seed=77)
+        with torch.no_grad():
+            resumed.model.weight.zero_()
+        assert resumed.fit(EVERY_LOSS, lambda _: None, start=found) == history
+        for name, value in whole.weights().items():
+            assert torch.equal(value, resumed.weights()[name]), (number, name)
+
+
+def test_a_checkpoint_of_another_training_or_a_broken_one_is_left_alone(tmp_path):
+    file = tmp_path / "c.safetensors"
+    assert checkpoint.load(file, "this") is None
+    checkpoint.save(file, "this", train.State({"a": torch.ones(2)}, {"stage": 1}))
+    assert checkpoint.load(file, "this") is not None
+    assert checkpoint.load(file, "that") is None
+    file.write_bytes(file.read_bytes()[:30])
+    assert checkpoint.load(file, "this") is None
+
+
+def test_patience_ends_a_stage_that_no_longer_improves():
+    stage = Stage(
+        loss="mean_square", epochs=500, learning_rate=2.0, schedule="constant", batch=64, patience=3
+    )
+    history = trainer(random_codes(100)).fit([stage], lambda _: None)
+    best = int(np.argmin([e.loss for e in history]))
+    assert len(history) == best + 1 + 3 < 500
+
+
+def test_a_time_limit_ends_a_stage():
+    stage = Stage(loss="mean_square", epochs=100_000, learning_rate=0.01, minutes=0.005)
+    assert 1 <= len(trainer(random_codes(100)).fit([stage], lambda _: None)) < 100_000
+
+
+def test_the_learning_rate_falls_along_a_half_cosine():
+    stage = Stage(loss="mean_square", epochs=4, learning_rate=0.1, batch=100)
+    history = trainer(random_codes(100)).fit([stage], lambda _: None)
+    expected = [0.1 * (1 + np.cos(np.pi * e / 4)) / 2 for e in range(4)]
+    assert np.allclose([e.learning_rate for e in history], expected)
+
+
+def test_a_special_that_there_is_not_is_named():
+    stage = Stage(loss="weighted_mean_square", epochs=1, learning_rate=0.1, specials=["A=9"])
+    with pytest.raises(InputError, match=r"no category is called 'A=9'; did you mean 'A="):
+        named_trainer(random_codes(50)).fit([stage], lambda _: None)
+
+
+@pytest.mark.parametrize("name", ["model_1_1", "model_3_10", "model_5_15"])
+def test_published_weights_give_the_same_probabilities(sample, name):
+    path = shared("data", "author_models", f"{name}.sav")
+    codebook = sample[1]
+    converted = published.convert(path, codebook)
+    with torch.serialization.safe_globals(published.ALLOWED):
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    weights = {k: v.double() for k, v in content["model_state_dict"].items()}
+    rng = np.random.default_rng(3)
+    codes = np.column_stack([rng.integers(0, s, 50) for s in codebook.sizes])
+    binary = torch.from_numpy(records.one_hot(codes, codebook.block_starts)).double()
+    gate = "weight_calculator"
+    hidden = torch.relu(binary @ weights[f"{gate}.fc1.weight"].T + weights[f"{gate}.fc1.bias"])
+    shares = torch.softmax(hidden @ weights[f"{gate}.fc2.weight"].T + weights[f"{gate}.fc2.bias"], dim=1)
+    expected = sum(
+        shares[:, [b]] * torch.sigmoid(binary @ weights[f"blades.{b}.weight"] + weights[f"blades.{b}.bias"])
+        for b in range(shares.shape[1])
+    )
+    assert float((converted.double()(binary) - expected).abs().max()) < 1e-6
+
+
+def test_an_archive_that_would_run_code_is_refused(tmp_path, sample):
+    class Evil:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "ran",))
+
+    torch.save({"model_state_dict": Evil()}, tmp_path / "evil.sav")
+    with pytest.raises(InputError, match="no archive of weights alone"):
+        published.convert(tmp_path / "evil.sav", sample[1])
+    assert not (tmp_path / "ran").exists()
+    torch.save({"weights": torch.ones(1)}, tmp_path / "other.sav")
+    with pytest.raises(InputError, match="lacks 'model_state_dict'"):
+        published.convert(tmp_path / "other.sav", sample[1])
+
+
+def test_published_weights_of_other_questions_are_refused():
+    path = shared("data", "author_models", "model_1_1.sav")
+    with pytest.raises(InputError, match="38 questions and 233 categories, the codebook of 4 and 10"):
+        published.convert(path, CODEBOOK)

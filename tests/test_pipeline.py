@@ -51,9 +51,17 @@ SMALL = {
             "instances": 2,
             "threshold": 0.5,
             "pass_through": 0.5,
+            "swap": {"passes": 1},
         },
     ],
-    "figures": {"fig06_pair": ["bootstrap", "model_2_3/both"]},
+    "figures": {
+        "fig06_pair": {"kind": "crosstabs", "of": ["bootstrap", "model_2_3/both"]},
+        "fig09_heat_map": {"kind": "merit_heatmap", "of": ["model_2_3/both"]},
+        "fig12_co_assignment": {"kind": "co_assignment", "of": ["model_1_1", "model_2_3"]},
+        "fig14_multiplicities": {"kind": "multiplicities", "of": ["model_2_3/both"]},
+        "fig16_causal_rank": {"kind": "causal_rank", "of": ["model_1_1/plain", "model_2_3/both"]},
+    },
+    "answers_by_blade": {"model": "model_2_3", "questions": ["PERNP", "AGEP"]},
 }
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {
@@ -293,7 +301,7 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     assert nothing_to_do_for_snakemake(folder)
 
     changed["variants"][2]["threshold"] = 0.75
-    changed["figures"] = {"fig01_other": ["bootstrap"]}
+    changed["figures"] = {"fig01_other": {"kind": "crosstabs", "of": ["bootstrap"]}}
     write_params(folder, changed)
     printed = run(folder, "snakemake", "--cores", "2")
     assert "trained on" not in printed

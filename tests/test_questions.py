@@ -137,6 +137,18 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
             {"categories": {0: {"label": "a", "values": "0..5"}}, "deciles": {"of": "positive"}},
             "the value 0 and nothing else",
         ),
+        ({"categories": {"1": "a", "2": "b"}}, "write their keys without quotes"),
+        ({"categories": {"x": "a", 2: "b"}}, "put quotes around 2 too"),
+        ({"categories": {"x": "a"}, "deciles": {"of": "known"}}, "deciles are of numbers"),
+        ({"categories": {"blank": "a"}}, "has a meaning of its own"),
+        ({"categories": {"a": "x", "b": {"label": "y", "values": ["a"]}}}, "'a' is in both category"),
+        ({"categories": {1: {"label": "a", "values": ["x"]}}}, "its key must be a word"),
+        (
+            {"categories": {1: {"label": "a", "values": "1, blank"}, 2: {"label": "b", "values": "blank"}}},
+            "two",
+        ),
+        ({"categories": {True: "a"}}, "YAML reads this as true"),
+        ({"categories": {1: "a"}, "corrected": {"categoris": {1: "a"}}}, "did you mean 'categories'"),
         ({"name": "record", "categories": {1: "a"}}, "cannot be called 'record'"),
         ({"categories": {1: {"lable": "a", "values": 1}}}, "did you mean 'label'"),
         ({"categroies": {1: "a"}}, "did you mean 'categories'"),
@@ -187,3 +199,16 @@ def test_every_code_of_the_data_dictionary_has_a_category(stums):
 def test_question_set_file_names_its_own_count():
     text = (ROOT / "workflow/questions/stums.yaml").read_text()
     assert text.startswith("# STUMS") and "233 categories" in text
+
+
+def test_leaving_out_and_adding_questions_must_leave_a_sound_set(stums):
+    with pytest.raises(InputError, match="at least 2 items"):
+        stums.fitted(True, [q.name for q in stums.questions[1:]], {})
+    twice = stums.fitted(True, [], {56: "Wyoming"})
+    with pytest.raises(InputError, match="listed twice: STATE"):
+        twice.fitted(True, [], {56: "Wyoming"})
+
+
+def test_a_list_of_numbers_is_as_good_as_text():
+    recipe = {"name": "A", "label": "a", "categories": {1: {"label": "x", "values": [3, 5]}}}
+    assert coded(recipe, column(3, 5))[0] == ["1", "1"]

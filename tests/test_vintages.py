@@ -125,6 +125,9 @@ def test_a_zip_that_lacks_half_of_the_country_is_refused(tmp_path):
 def test_another_states_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="should hold psam_p56.csv, but holds psam_p48.csv"):
         require_members(zip_file(tmp_path / "csv_pwy.zip", psam_p48_csv="A\n1\n"), ["psam_p56.csv"])
+    two = zip_file(tmp_path / "two.zip", psam_p48_csv="A\n1\n", psam_p56_csv="A\n1\n")
+    with pytest.raises(InputError, match="but holds psam_p48.csv, psam_p56.csv"):
+        require_members(two, ["psam_p56.csv"])
 
 
 @pytest.mark.parametrize(
@@ -142,6 +145,10 @@ def test_another_states_file_is_refused(tmp_path):
         ("YBL", "01", "YRBLT", 1939),
         ("YBL", "07", "YRBLT", 1990),
         ("YBL", "12", "YRBLT", 2000),
+        ("YBL", "13", "YRBLT", 2000),
+        ("YBL", "14", "YRBLT", 2010),
+        ("YBL", "23", "YRBLT", 2010),
+        ("YBL", "24", "YRBLT", 2020),
         ("YBL", "", "YRBLT", None),
     ],
 )
@@ -160,9 +167,11 @@ def test_a_question_is_found_under_another_vintages_name(tmp_path, header, row, 
         ("SSMC", "CPLT", "the file has SSMC"),
         ("CPLT,HHT2", "SSMC", "the file has CPLT and HHT2"),
         ("YRBLT", "YBL", "the file has YRBLT"),
-        ("PUMA10,PUMA20", "PUMA", "areas of two censuses"),
+        ("PUMA10,PUMA20", "PUMA", "areas of the censuses of 2010 and of 2020"),
         ("VPSP", "VPS", "the file has VPSP"),
         ("RAC2P19,RAC2P23", "RAC2P", "two lists of races"),
+        ("MIGPUMA10,MIGPUMA20", "MIGPUMA", "the file has MIGPUMA10 and MIGPUMA20"),
+        ("AGEP", "STATE", "nor has it ST, its name in other vintages"),
         ("AGEP", "HHLDRAGEP", "since 2021"),
         ("AGEP", "BUS", "no longer asked since 2020"),
         ("AGEP", "AGE", "did you mean 'AGEP'"),
@@ -173,7 +182,7 @@ def test_a_question_that_means_something_else_is_refused_with_its_successor(tmp_
     with pytest.raises(InputError) as failure:
         read([file], ["SEX", asked])
     assert f"  {asked}" in str(failure.value) and message in str(failure.value)
-    assert f"leave_out: [{asked}]" in str(failure.value)
+    assert "'leave_out' in the dataset YAML" in str(failure.value)
 
 
 def test_every_code_that_the_dictionaries_call_suppressed_is_known():
@@ -181,16 +190,17 @@ def test_every_code_that_the_dictionaries_call_suppressed_is_known():
         for column, codes in dictionary(name).items():
             for low, _, text in codes:
                 if "uppressed" in text:
-                    assert vintages.SUPPRESSED[column] == int(low), f"{name} {column}"
+                    assert vintages.NO_ANSWER[column][int(low)] == vintages.HIDDEN, f"{name} {column}"
 
 
-def test_no_code_that_means_suppressed_is_a_real_answer():
+def test_no_code_that_counts_as_blank_is_a_real_answer():
     for name in DICTIONARIES:
         for column, codes in dictionary(name).items():
-            hidden = vintages.SUPPRESSED.get(column)
             for low, high, text in codes:
-                if hidden is not None and "b" not in low and "uppressed" not in text and "Not " not in text:
-                    assert not int(low) <= hidden <= int(high), f"{name} {column} {low} {text}"
+                if "b" in low or any(word in text for word in ("uppressed", "Not ", "not appl", "N/A")):
+                    continue
+                for code in vintages.NO_ANSWER.get(column, {}):
+                    assert not int(low) <= code <= int(high), f"{name} {column} {low} {text}"
 
 
 def test_dollars_that_need_a_factor_are_those_of_the_dictionary():
@@ -378,14 +388,23 @@ def test_the_state_can_be_a_question(tmp_path):
 MONEY = {"name": "PINCP", "label": "income", "missing": "n/a", "unit": "$", "deciles": {"of": "known"}}
 
 
+FIVE = {"year": 2022, "span": "5-Year"}
+
+
 def test_dollars_of_several_years_are_adjusted_before_deciles(tmp_path):
     rows = [(100 * k, 1_200_000 if k % 2 else 1_000_000) for k in range(1, 11)]
     text = "PINCP,ADJINC,SEX\n" + "".join(f"{v},{f},1\n" for v, f in rows)
-    named, codebook, said = code(tmp_path, text, MONEY)
+    named, codebook, said = code(tmp_path, text, MONEY, **FIVE)
     adjusted = [v * f / 1e6 for v, f in rows]
     assert [int(r[0]) for r in named] == (np.argsort(np.argsort(adjusted)) + 1).tolist()
     assert codebook.questions[0].categories[-1].label == "decile 10: $1,080"
     assert "PINCP: adjusted by ADJINC" in said
+
+
+def test_adjusted_dollars_are_rounded(tmp_path):
+    text = "PINCP,ADJINC,SEX\n199,1.007,1\n1,1.0,1\n"
+    _, codebook, _ = code(tmp_path, text, MONEY, **FIVE)
+    assert codebook.questions[0].categories[-1].label == "decile 10: $200"
 
 
 def test_dollars_of_one_year_are_shown_as_reported(tmp_path):
@@ -394,20 +413,51 @@ def test_dollars_of_one_year_are_shown_as_reported(tmp_path):
     assert codebook.questions[0].categories[-1].label == "decile 10: $1,000" and "adjusted" not in said
 
 
-def test_a_five_year_file_without_factors_is_refused():
-    raw = {"PINCP": np.ma.array([1, 2])}
-    with pytest.raises(InputError, match="PINCP is in dollars of 5 years; the files lack ADJINC"):
-        vintages.require_complete(raw, "t", 5)
-    vintages.require_complete(raw, "t", 1)
+@pytest.mark.parametrize(
+    ("text", "dataset", "message"),
+    [
+        ("PINCP,SEX\n1,1\n", FIVE, "PINCP is in dollars of five years; the files lack ADJINC"),
+        ("PINCP,ADJINC,SEX\n1,1042311,1\n2,1042311,1\n", FIVE, "these are not 5-Year files"),
+        ("PINCP,ADJINC,SEX\n1,1042311,1\n2,1019518,1\n", {}, "ADJINC differs between records"),
+        ("PINCP,ADJINC,SEX\n1,1042311,1\n2,,1\n3,1019518,1\n", FIVE, "ADJINC is blank or not positive"),
+        ("PINCP,ADJINC,SEX\n1,0,1\n2,1019518,1\n", FIVE, "ADJINC is blank or not positive"),
+        ("PINCP,SEX\n1,1\n", {"year": 2022}, "'year' and 'span' go together"),
+    ],
+)
+def test_dollars_that_cannot_be_made_comparable_are_refused(tmp_path, text, dataset, message):
+    with pytest.raises(InputError) as failure:
+        code(tmp_path, text, MONEY, **dataset)
+    assert message in str(failure.value)
 
 
-def test_house_values_are_adjusted_only_since_2022():
-    factor = np.ma.array([1.0, 2.0])
-    values = np.ma.array([10, 10])
-    adjusted = [
-        vintages.in_one_years_dollars("VALP", values, {"ADJHSG": factor}, y).tolist() for y in (2021, 2022)
-    ]
-    assert adjusted == [[10, 10], [10, 20]]
+@pytest.mark.parametrize(("year", "top"), [(2021, "$10"), (2022, "$20")])
+def test_house_values_are_adjusted_only_since_2022(tmp_path, year, top):
+    recipe = {**MONEY, "name": "VALP"}
+    text = "VALP,ADJHSG,SEX\n10,2000000,1\n10,1000000,1\n"
+    _, book, _ = code(tmp_path, text, recipe, records="housing", year=year, span="5-Year")
+    assert book.questions[0].categories[-1].label == f"decile 10: {top}"
+
+
+def test_the_vintage_of_census_files_is_known():
+    assert census(span="5-Year").vintage == vintages.Vintage(2022, 5)
+    assert census().vintage == vintages.Vintage(2022, 1)
+
+
+@pytest.mark.parametrize("column", ["PLM", "RWAT"])
+def test_puerto_ricos_own_plumbing_code_counts_as_blank(tmp_path, column):
+    recipe = {"name": column, "label": "p", "missing": "n/a", "categories": {1: "yes", 2: "no"}}
+    rows, _, said = code(tmp_path, f"{column},SEX\n1,1\n9,1\n", recipe, records="housing")
+    assert [r[0] for r in rows] == ["1", "-1"] and "not applicable there" in said
+
+
+def test_a_column_that_no_question_needs_may_hold_anything(tmp_path):
+    rows, _, _ = code(tmp_path, "TEL,WKW,ADJINC,SEX\n1,N,x,1\n", TEL)
+    assert rows == [["1", "1"]]
+
+
+def test_only_census_tables_of_a_zip_are_read_where_there_are_such(tmp_path):
+    file = zip_file(tmp_path / "z.zip", psam_p56_csv="A\n1\n", Data_Dictionary_csv="NAME,RT\n")
+    assert read([file], ["A"])["A"].tolist() == [1]
 
 
 def test_workers_who_were_asked_for_classes_of_weeks_stop_the_run(tmp_path):
@@ -465,8 +515,8 @@ def test_every_answer_of_a_data_dictionary_falls_into_a_category(tmp_path, name,
     asked = load(ROOT / f"workflow/questions/{question_set}.yaml", QuestionSet).fitted(faithful, [], {})
     for recipe in asked.questions:
         values = []
-        for low, high, text in listed[recipe.source]:
-            if "uppressed" in text or "Puerto Rico, PLM" in text:
+        for low, high, _ in listed[recipe.source]:
+            if "b" not in low and int(low) in vintages.NO_ANSWER.get(recipe.source, {}):
                 continue
             values += [None] if "b" in low else [int(low), int(high)]
         content = recipe.model_dump(exclude_none=True)

@@ -13,11 +13,14 @@ STEPS = {
     "code": "turn raw records into coded records and their codebook",
     "bootstrap": "resample the records: the ideal that a synthesis is compared with",
     "train": "fit a model in stages",
+    "gates": "write the weights that a model's gate gives its blades",
     "synthesize": "draw instances from a model",
     "postprocess": "make a variant of a model's instances",
     "measure": "compare one synthetic table's crosstab with the true one",
+    "privacy": "measure in how large a crowd a synthetic table's records hide",
     "tables": "summarise all variants: tables, metrics, plot data",
     "figure": "draw one figure",
+    "convert": "turn weights that the author of the paper published into a model of ours",
     "schemas": "write the JSON schemas of the configuration files",
 }
 """Each step is the module of the same name in modp.cli."""

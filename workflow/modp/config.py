@@ -1,5 +1,6 @@
 """Configuration files: read strictly, refused with the place and the nearest right name."""
 
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,10 +34,15 @@ def check(values: Any, kind: type[Model], where: str) -> Model:
         naming every faulty key by its path in the file, what is wrong with it, and the
         nearest known key where one is unknown
     """
+    if values is None:
+        raise InputError(f"{where} is empty")
     try:
         return kind.model_validate(values)
     except ValidationError as failure:
-        lines = [f"  {_place(e['loc'])}{_reason(e, kind)}" for e in failure.errors()]
+        reasons: dict[str, list[str]] = {}
+        for error in failure.errors():
+            reasons.setdefault(_place(error["loc"], values), []).append(_reason(error, kind))
+        lines = [f"  {place}{' or '.join(dict.fromkeys(r))}" for place, r in reasons.items()]
         raise InputError(f"{where} cannot be used:\n" + "\n".join(lines)) from None
 
 
@@ -64,7 +70,10 @@ def read_yaml(path: str | Path) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML would silently keep the last."""
+    """Reads 010 as ten, and refuses a key that stands twice, of which YAML would keep the last."""
+
+    def construct_whole(self, node: yaml.ScalarNode) -> int | str:
+        return int(node.value) if re.fullmatch(r"[-+]?\d+", node.value) else node.value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -74,8 +83,21 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _place(location: tuple[str | int, ...]) -> str:
-    return ".".join(str(part) for part in location) + ": " if location else ""
+_WHOLE = "tag:yaml.org,2002:int"
+_Loader.add_constructor(_WHOLE, _Loader.construct_whole)
+_Loader.add_implicit_resolver(_WHOLE, re.compile(r"[-+]?\d+$"), list("-+0123456789"))
+
+TYPES = ("str", "int", "[key]", "CategoryRecipe", "list[union[int,str]]")
+"""How pydantic names the possible types of a value, which are no keys."""
+
+
+def _place(location: tuple[str | int, ...], values: Any) -> str:
+    """The path to a fault, questions by their names."""
+    parts = [str(part) for part in location if part not in TYPES]
+    if len(location) > 1 and location[0] == "questions":
+        named = values["questions"][location[1]]
+        parts[1] = str(named.get("name", parts[1])) if isinstance(named, dict) else parts[1]
+    return ".".join(parts) + ": " if parts else ""
 
 
 def _reason(error: Any, kind: type[BaseModel]) -> str:
@@ -90,8 +112,13 @@ def _reason(error: Any, kind: type[BaseModel]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     hint = ""
+    if isinstance(value, bool):
+        return f"YAML reads this as {str(value).lower()}; put it into quotes, as in 'Yes', 'No' or 'on'"
     if isinstance(value, str) and error["type"] in ("float_type", "int_type"):
-        hint = " (YAML reads this as text; write a number such as 0.001)"
+        example = "a number such as 0.001" if error["type"] == "float_type" else "it without quotes"
+        hint = f" (YAML reads this as text; write {example})"
+    if isinstance(value, str) and error["type"] == "list_type":
+        hint = f" (a list is written [{value}])"
     return f"{error['msg']}, found {value!r}{hint}"
 
 
@@ -105,8 +132,8 @@ def _known_keys(kind: type[BaseModel], location: tuple[str | int, ...]) -> list[
             node = node.get("items", {})
         elif part in node.get("properties", {}):
             node = node["properties"][part]
-        elif part == node.get("title") or part in ("str", "int"):
-            continue  # pydantic's name for one of several possible types, not a key
+        elif part == node.get("title") or part in TYPES:
+            continue
         else:
             named = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
             node = next((n for n in named if isinstance(n, dict)), {})

@@ -22,21 +22,60 @@ OTHER_FIGURES = ("accuracy", "training")
 class Stage(Strict):
     """A stage of training: a loss and how long to follow it.
 
-    The learning rate starts at ``learning_rate`` and falls to zero along a half cosine.
+    It ends after ``epochs``, or sooner: after ``patience`` epochs without a better loss, or after
+    ``minutes`` (with which a run can no longer be repeated to the bit). The learning rate starts at
+    ``learning_rate`` and, with ``schedule: cosine``, falls to zero along a half cosine over the epochs.
+    ``specials`` are categories such as ``RAC1P=3`` that ``weighted_mean_square`` counts tenfold;
+    ``floor`` and ``pseudocount`` are those of the loss ``z``, by default the paper's 1e-5 and 0.01.
     """
 
-    loss: Literal["mean_square", "z"]
+    loss: Literal["mean_square", "weighted_mean_square", "cross_entropy", "z"]
     epochs: int = Field(ge=1)
+    minutes: float | None = Field(default=None, gt=0)
+    patience: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(gt=0, allow_inf_nan=False)
+    schedule: Literal["cosine", "constant"] = "cosine"
     batch: int = Field(default=1024, ge=1)
+    specials: list[str] = Field(default_factory=list)
+    floor: float | None = Field(default=None, ge=0)
+    pseudocount: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _options_belong_to_the_loss(self) -> "Stage":
+        if self.specials and self.loss != "weighted_mean_square":
+            raise ValueError("'specials' go with 'loss: weighted_mean_square'")
+        if self.loss != "z" and (self.floor, self.pseudocount) != (None, None):
+            raise ValueError("'floor' and 'pseudocount' go with 'loss: z'")
+        return self
 
 
 class BladesModel(Strict):
-    """One of the paper's models: ``model_5_15`` has 5 blades and a gate of width 15."""
+    """One of the paper's models: ``model_5_15`` has 5 blades and a gate of width 15.
+
+    The gate has two linear layers, or three. ``link: softmax`` makes each question's predictions
+    sum to one, instead of the paper's sigmoids. With ``restarts`` the model is fitted from that many
+    seeds and the one with the lowest loss in its last stage is kept.
+    """
 
     blades: int = Field(ge=1)
     reduced: int = Field(ge=1)
+    gate_layers: Literal[2, 3] = 2
+    link: Literal["sigmoid", "softmax"] = "sigmoid"
+    restarts: int = Field(default=1, ge=1)
     stages: list[Stage] = Field(min_length=1)
+
+
+class Swap(Strict):
+    """Exchange answers between synthetic records where the crosstab gains by it.
+
+    Ends after ``passes`` over all questions and records, or sooner: after a pass that lowers the
+    discrepancy by less than the share ``improvement``, or after ``minutes`` (with which a run can no
+    longer be repeated to the bit).
+    """
+
+    passes: int = Field(default=20, ge=1)
+    improvement: float = Field(default=0.001, ge=0, lt=1)
+    minutes: float | None = Field(default=None, gt=0)
 
 
 class Variant(Strict):
@@ -44,7 +83,7 @@ class Variant(Strict):
 
     Treatments follow in this order: ``pass_through`` (probability that a true answer is kept),
     ``threshold`` (quantile of the record-wise loss above which the next of ``instances`` is
-    taken), ``remove_zeros`` (drop records that hold a structural zero).
+    taken), ``remove_zeros`` (drop records that hold a structural zero), ``swap``.
     """
 
     model: str
@@ -53,6 +92,7 @@ class Variant(Strict):
     instances: int = Field(default=1, ge=1)
     threshold: float | None = Field(default=None, ge=0, le=1)
     remove_zeros: bool = False
+    swap: Swap | None = None
 
     @model_validator(mode="after")
     def _threshold_chooses_between_instances(self) -> "Variant":
@@ -64,6 +104,54 @@ class Variant(Strict):
     def row(self) -> str:
         """The row's name, ``model/variant``."""
         return f"{self.model}/{self.name}"
+
+
+ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap")
+DRAWN_FIGURES = ("entropy", "multiplicities", "effective_multiplicity", "causal_rank")
+GATE_FIGURES = ("gate_triangle", "gate_histogram", "gate_survival", "co_assignment")
+SEVERAL = ("crosstabs", "causal_rank", "co_assignment")
+"""Kinds of figures that show more than one thing."""
+
+
+class FigureRecipe(Strict):
+    """A figure: its kind, and the rows of the accuracy table or the models that it shows.
+
+    ``crosstabs`` and ``causal_rank`` take several rows; ``co_assignment`` takes models two by two;
+    the others take one. ``entropy``, ``multiplicities``, ``effective_multiplicity`` and
+    ``causal_rank`` are of drawn records, which the bootstrap has none of. The ``gate_`` kinds are of
+    models, ``gate_triangle`` of one with three blades.
+    """
+
+    kind: Literal[
+        "crosstabs",
+        "z_against_d",
+        "merit_histogram",
+        "merit_heatmap",
+        "entropy",
+        "multiplicities",
+        "effective_multiplicity",
+        "causal_rank",
+        "gate_triangle",
+        "gate_histogram",
+        "gate_survival",
+        "co_assignment",
+    ]
+    of: list[str] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _number_fits_the_kind(self) -> "FigureRecipe":
+        if self.kind == "co_assignment" and len(self.of) % 2:
+            raise ValueError("'co_assignment' compares models two by two; 'of' has an odd number")
+        if self.kind not in SEVERAL and len(self.of) > 1:
+            raise ValueError(f"{self.kind!r} shows one thing; 'of' has {len(self.of)}")
+        return self
+
+
+class AnswersByBlade(Strict):
+    """The table of answers by blade: of which model, and of which questions where there are such."""
+
+    model: str
+    questions: list[str] = Field(min_length=1)
 
 
 class Census(Strict):
@@ -83,7 +171,8 @@ class Params(Strict):
     instances: int = Field(ge=1)
     models: dict[Name, BladesModel] = Field(min_length=1)
     variants: list[Variant] = Field(min_length=1)
-    figures: dict[Name, Annotated[list[str], Field(min_length=1)]]
+    figures: dict[Name, FigureRecipe]
+    answers_by_blade: AnswersByBlade
 
     @field_validator("device")
     @classmethod
@@ -94,7 +183,7 @@ class Params(Strict):
 
     @field_validator("figures")
     @classmethod
-    def _figures_are_free(cls, figures: dict[str, list[str]]) -> dict[str, list[str]]:
+    def _figures_are_free(cls, figures: dict[str, FigureRecipe]) -> dict[str, FigureRecipe]:
         for name in figures:
             if name in OTHER_FIGURES:
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
@@ -113,11 +202,7 @@ class Params(Strict):
         rows = self.rows
         for at, variant in enumerate(self.variants):
             place = f"variants.{at} ({variant.row})"
-            if variant.model not in self.models:
-                raise ValueError(
-                    f"{place}: no model {variant.model!r} is defined under 'models'"
-                    f"{did_you_mean(variant.model, self.models)}"
-                )
+            self._require_model(place, variant.model)
             if variant.row in rows[: at + 1]:
                 raise ValueError(f"{place} is listed twice")
             if variant.name == "instances":
@@ -126,13 +211,27 @@ class Params(Strict):
                 raise ValueError(
                     f"{place} needs {variant.instances} instances, but 'instances' is {self.instances}"
                 )
-        for figure, panels in self.figures.items():
-            for panel in panels:
-                if panel not in rows:
-                    raise ValueError(
-                        f"figures.{figure}: no row {panel!r} among 'variants'{did_you_mean(panel, rows)}"
-                    )
+        for name, figure in self.figures.items():
+            self._check_figure(f"figures.{name}", figure)
+        self._require_model("answers_by_blade.model", self.answers_by_blade.model)
         return self
+
+    def _check_figure(self, place: str, figure: FigureRecipe) -> None:
+        for name in figure.of:
+            if figure.kind in GATE_FIGURES:
+                self._require_model(place, name)
+            elif name not in self.rows:
+                raise ValueError(f"{place}: no row {name!r} among 'variants'{did_you_mean(name, self.rows)}")
+            elif figure.kind in DRAWN_FIGURES and name == BOOTSTRAP:
+                raise ValueError(f"{place}: {figure.kind!r} is of drawn records, not of the bootstrap")
+        if figure.kind == "gate_triangle" and self.models[figure.of[0]].blades != 3:
+            raise ValueError(f"{place}: 'gate_triangle' needs a model of three blades")
+
+    def _require_model(self, place: str, name: str) -> None:
+        if name not in self.models:
+            raise ValueError(
+                f"{place}: no model {name!r} is defined under 'models'{did_you_mean(name, self.models)}"
+            )
 
     @property
     def rows(self) -> list[str]:

@@ -1,13 +1,14 @@
 """Question sets: the declarative recipe from raw columns to questions with categories."""
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from modp.config import Strict
+from modp.config import Strict, check
 from modp.errors import InputError, did_you_mean
 
 MISSING = -1
@@ -29,13 +30,13 @@ class CategoryRecipe(Strict):
     """
 
     label: str
-    values: str | int | list[str]
+    values: str | int | list[int | str]
 
     @property
     def parts(self) -> list[str]:
         """The comma-separated parts of ``values``, or its words."""
         if isinstance(self.values, list):
-            return self.values
+            return [str(value) for value in self.values]
         return [part.strip() for part in str(self.values).split(",")]
 
 
@@ -112,6 +113,11 @@ class QuestionRecipe(Strict):
             raise ValueError(f"some categories are words: put quotes around {numbers[0]} too")
         if self.deciles:
             raise ValueError("deciles are of numbers, and the categories are words")
+        if all(re.fullmatch(r"[-+]?\d+", word) for word in self.words()):
+            raise ValueError("these categories are numbers: write their keys without quotes")
+        odd = [code for code in self.categories if re.match(rf"({MISSING}|blank|value .*)$", str(code))]
+        if odd:
+            raise ValueError(f"{odd[0]!r} cannot be a category's key: it has a meaning of its own")
         for code, category in self.categories.items():
             if isinstance(category, CategoryRecipe) and not isinstance(category.values, list):
                 raise ValueError(f"category {code!r}: write its values as a list of words, [a, b]")
@@ -119,7 +125,8 @@ class QuestionRecipe(Strict):
 
     def _require_numbers(self) -> None:
         for code, category in self.categories.items():
-            if isinstance(category, CategoryRecipe) and isinstance(category.values, list):
+            words = category.values if isinstance(category, CategoryRecipe) else []
+            if isinstance(words, list) and any(isinstance(word, str) for word in words):
                 raise ValueError(f"category {code} lists words; then its key must be a word, in quotes")
         beside = set(self.categories) - ({0} if self.deciles and self.deciles.of == "positive" else set())
         if self.deciles and beside:
@@ -130,7 +137,9 @@ class QuestionRecipe(Strict):
             raise ValueError("deciles of all records leave nothing for 'missing'")
         if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
             raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
-        if self.deciles and self.intervals() not in ([], [(0, 0, 0)]):
+        if len(self._lists_blank()) > 1:
+            raise ValueError("two categories both take the blanks; keep one of them")
+        if self.deciles and (self._lists_blank() or self.intervals() not in ([], [(0, 0, 0)])):
             raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
         self.intervals()
 
@@ -263,10 +272,8 @@ class QuestionSet(Strict):
         chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
             chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
-        try:
-            return QuestionSet(name=self.name, title=self.title, records=self.records, questions=chosen)
-        except ValueError as fault:
-            raise InputError(f"{self.name!r} as the data set wants it: {fault}") from None
+        content = {"name": self.name, "title": self.title, "records": self.records, "questions": chosen}
+        return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
 
 
 def _range(text: str) -> tuple[float, float]:

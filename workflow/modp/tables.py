@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from modp.accuracy import summarise
+from modp.codebook import Codebook
+from modp.privacy import effective_multiplicity
 
 MEASURES = ("median", "mean_abs", "rms")
 DIGITS = 6
@@ -65,13 +67,20 @@ def _ratio(found: float, ideal: float) -> float:
     return found / ideal if ideal > 0 else np.nan
 
 
-def metrics(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the accuracy table as nested numbers: accuracy.<model>.<variant>.<measure>.
+def metrics(table: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, Any]:
+    """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
 
     Measures of the cells between questions end in ``_between``; ratios are over all cells.
+
+    Parameters
+    ----------
+    table, hidden : as :func:`accuracy_table` and :func:`privacy_table` return them
     """
     accuracy: dict[str, Any] = {}
     privacy: dict[str, Any] = {}
+    for line in hidden.to_dict("records"):
+        place = _place(privacy, line)
+        place |= {m: _number(line[m]) for m in ("entropy_bits", "nearest", "within_10", "median_rank")}
     for line in table.to_dict("records"):
         place = _place(accuracy, line)
         suffix = "" if line["cells"] == "all" else f"_{line['cells']}"
@@ -82,8 +91,6 @@ def metrics(table: pd.DataFrame) -> dict[str, Any]:
                 place |= {f"ratio_{m}": _number(line[f"ratio_{m}"]) for m in MEASURES}
             place["records"] = line["records"]
             place["zero_records"] = line["zero_records"]
-            if not np.isnan(line["entropy_bits"]):
-                _place(privacy, line)["entropy_bits"] = _number(line["entropy_bits"])
     return {"accuracy": accuracy, "privacy": privacy}
 
 
@@ -101,32 +108,257 @@ CELL_NAMES = {
     "between": "cells of two different questions",
 }
 
+ACCURACY_NOTES = (
+    "d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
+    "× is the ratio to the bootstrap resample, the ideal",
+    "zeros: synthetic records that hold a pair of answers no true record holds; "
+    "bits: median entropy a record",
+)
 
-def accuracy_markdown(table: pd.DataFrame, heading: str, facts: Mapping[str, str]) -> str:
-    """Return the accuracy table as Markdown, one part for each set of cells."""
-    lines = [f"# {heading}", ""]
-    lines += [f"- {key}: {value}" for key, value in facts.items()]
-    lines += [
-        "- d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
-        "× is the ratio to the bootstrap resample, the ideal",
-        "- zeros: synthetic records that hold a pair of answers no true record holds; "
-        "bits: median entropy a record",
-        "",
-    ]
+
+@dataclass(frozen=True)
+class Printed:
+    """A table for people: a caption, headers, and rows of text; the first ``words`` columns are words."""
+
+    caption: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int
+
+    def markdown(self) -> str:
+        """Return the table as Markdown under its caption."""
+        rule = ["---" if c < self.words else "--:" for c in range(len(self.headers))]
+        lines = [self.headers, rule, *self.rows]
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"## {self.caption}\n\n{body}\n"
+
+    def latex(self) -> str:
+        """Return the table as LaTeX, to be set with the package booktabs."""
+        columns = "l" * self.words + "r" * (len(self.headers) - self.words)
+        lines = [" & ".join(_latex_text(cell) for cell in line) + r" \\" for line in self.rows]
+        head = " & ".join(_latex_text(cell) for cell in self.headers) + r" \\"
+        return "\n".join(
+            [
+                r"\begin{table}",
+                rf"\caption{{{_latex_text(self.caption)}}}",
+                rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
+                r"\toprule",
+                head,
+                r"\midrule",
+                *lines,
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+
+LATEX = {
+    **{c: "\\" + c for c in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"×": r"$\times$", "≤": r"$\le$", "−": "$-$", "–": "--"},
+}
+
+
+def _latex_text(text: str) -> str:
+    return "".join(LATEX.get(c, c) for c in text)
+
+
+def with_published(table: pd.DataFrame, published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """Return the accuracy table with the paper's median, mean and r.m.s. of the same rows, over all cells.
+
+    Parameters
+    ----------
+    published : row (``bootstrap``, or ``model/variant``) -> three numbers
+    """
+    names = table["model"].str.cat(table["variant"], sep="/").str.rstrip("/")
+    names = names.where(table["cells"] == "all")
+    columns = {
+        f"published_{m}": names.map({row: values[k] for row, values in published.items()})
+        for k, m in enumerate(MEASURES)
+    }
+    return table.assign(**columns)
+
+
+def printed_accuracy(table: pd.DataFrame) -> list[Printed]:
+    """Return the accuracy table for people, one part for each set of cells."""
+    parts = []
     for cells, part in table.groupby("cells", sort=False):
-        lines += [f"## d over {part['n_cells'].iloc[0]:,} cells: {CELL_NAMES[str(cells)]}", ""]
-        lines += ["| model | variant | median | × | mean | × | r.m.s. | × | records | zeros | bits |"]
-        lines += ["|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
+        published = "published_median" in part and part["published_median"].notna().any()
+        headers = ["model", "variant", "median", "×", "mean", "×", "r.m.s.", "×", "records", "zeros", "bits"]
+        headers += ["paper: median", "mean", "r.m.s."] if published else []
+        rows = []
         for line in part.to_dict("records"):
-            numbers = []
+            row = [line["model"], line["variant"]]
             for measure in MEASURES:
-                numbers += [f"{line[measure]:.3f}", f"{line[f'ratio_{measure}']:.2f}"]
-            bits = "" if np.isnan(line["entropy_bits"]) else f"{line['entropy_bits']:.1f}"
-            zeros = f"{line['zero_records']:,}"
-            cells_ = [line["model"], line["variant"], *numbers, f"{line['records']:,}", zeros, bits]
-            lines.append("| " + " | ".join(cells_) + " |")
-        lines.append("")
-    return "\n".join(lines)
+                row += [f"{line[measure]:.3f}", f"{line[f'ratio_{measure}']:.2f}"]
+            row += [f"{line['records']:,}", f"{line['zero_records']:,}", _shown(line["entropy_bits"], ".1f")]
+            row += [_shown(line[f"published_{m}"], ".3f") for m in MEASURES] if published else []
+            rows.append(row)
+        caption = f"d over {part['n_cells'].iloc[0]:,} cells: {CELL_NAMES[str(cells)]}"
+        parts.append(Printed(caption, headers, rows, 2))
+    return parts
+
+
+def _shown(value: float, form: str) -> str:
+    return "" if np.isnan(value) else f"{value:{form}}"
+
+
+def questions_table(codebook: Codebook) -> pd.DataFrame:
+    """Return the data set's questions (the paper's Table 1 and its supplement's twin)."""
+    return pd.DataFrame(
+        {
+            "question": [q.name for q in codebook.questions],
+            "description": [q.label for q in codebook.questions],
+            "categories": codebook.sizes,
+            "merged": [q.made == "merged" for q in codebook.questions],
+            "deciles": [q.made == "deciles" for q in codebook.questions],
+        }
+    )
+
+
+def printed_questions(table: pd.DataFrame) -> Printed:
+    """Return the questions for people."""
+    rows = [
+        [
+            line["question"],
+            line["description"],
+            "merged" if line["merged"] else "deciles" if line["deciles"] else "",
+            str(line["categories"]),
+        ]
+        for line in table.to_dict("records")
+    ]
+    caption = f"Questions: {len(table)}, categories: {table['categories'].sum()}"
+    return Printed(caption, ["question", "description", "made", "categories"], rows, 3)
+
+
+def answers_by_blade(
+    codes: np.ndarray, codebook: Codebook, gates: np.ndarray, names: Sequence[str]
+) -> pd.DataFrame:
+    """Return how the records that a blade takes answer (the paper's Tables 3 and 4).
+
+    A record belongs to the blade with the largest weight.
+
+    Parameters
+    ----------
+    codes : shape (n, Q)
+    gates : shape (n, B)
+    names : the questions wanted; those that the codebook lacks are passed over
+
+    Returns
+    -------
+    one line a question, blade and category: the blade's ``records`` and the ``percent`` of them that
+    give the answer, NaN where the blade has none
+    """
+    top = gates.argmax(axis=1)
+    lines = []
+    for q, question in enumerate(codebook.questions):
+        if question.name not in names:
+            continue
+        for blade in range(gates.shape[1]):
+            counts = np.bincount(codes[top == blade, q], minlength=len(question.categories))
+            total = counts.sum()
+            for category, count in zip(question.categories, counts, strict=True):
+                lines.append(
+                    {
+                        "question": question.name,
+                        "blade": blade + 1,
+                        "records": int(total),
+                        "category": category.code,
+                        "label": category.label,
+                        "percent": 100 * count / total if total else np.nan,
+                    }
+                )
+    columns = ["question", "blade", "records", "category", "label", "percent"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def printed_answers(table: pd.DataFrame, model: str) -> list[Printed]:
+    """Return the answers by blade for people, one part a question; blades without records left out."""
+    parts = []
+    for question, part in table.groupby("question", sort=False):
+        wide = part.set_index(["blade", "category"])["percent"].unstack()  # noqa: PD010
+        wide = wide[list(dict.fromkeys(part["category"]))].dropna()
+        taken = part.groupby("blade")["records"].first()
+        rows = [
+            [str(blade), f"{taken[blade]:,}", *(f"{value:.0f}" for value in row)]
+            for blade, row in zip(wide.index, wide.to_numpy(), strict=True)
+        ]
+        headers = ["blade", "records", *map(str, wide.columns)]
+        parts.append(Printed(f"{question} answers by blade of {model} (percents)", headers, rows, 1))
+    return parts
+
+
+def privacy_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return what each row's records hide in.
+
+    Parameters
+    ----------
+    rows : ``model/variant`` -> one line a synthetic record, with entropy_bits, multiplicity and
+        causal_rank (blank for those that were not ranked)
+    """
+    lines = []
+    for name, found in rows.items():
+        ranks = found["causal_rank"].dropna().to_numpy(float)
+        model, _, variant = name.partition("/")
+        known = len(ranks) > 0
+        effective = effective_multiplicity(
+            found["multiplicity"].to_numpy(), found["entropy_bits"].to_numpy(float)
+        )
+        lines.append(
+            {
+                "model": model,
+                "variant": variant,
+                "records": len(found),
+                "entropy_bits": found["entropy_bits"].median(),
+                "log10_effective_multiplicity": float(np.median(effective)) if known else np.nan,
+                "ranked": len(ranks),
+                "nearest": float(np.mean(ranks <= 1)) if known else np.nan,
+                "within_10": float(np.mean(ranks <= 10)) if known else np.nan,
+                "median_rank": float(np.median(ranks)) if known else np.nan,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+PRIVACY_NOTES = (
+    "effective multiplicity: identical true records times 2^bits; median",
+    "nearest, within 10: how often at most 1, or 10, true records are as close to a synthetic record as "
+    "the true record that it was drawn from (Hamming distance; that one counted), ± one standard error",
+    "none of this is a guarantee",
+)
+
+
+def printed_privacy(table: pd.DataFrame) -> Printed:
+    """Return the privacy table for people."""
+    rows = []
+    for line in table.to_dict("records"):
+        shares = []
+        for name in ("nearest", "within_10"):
+            p = line[name]
+            error = np.sqrt(p * (1 - p) / line["ranked"]) if line["ranked"] else np.nan
+            shares.append("" if np.isnan(p) else f"{100 * p:.2f} ± {100 * error:.2f} %")
+        effective = line["log10_effective_multiplicity"]
+        rows.append(
+            [
+                line["model"],
+                line["variant"],
+                _shown(line["entropy_bits"], ".1f"),
+                "" if np.isnan(effective) else f"10^{effective:.1f}",
+                *shares,
+                _shown(line["median_rank"], ",.0f"),
+            ]
+        )
+    headers = ["model", "variant", "bits", "effective multiplicity", "nearest", "within 10", "median rank"]
+    return Printed("Causal partners", headers, rows, 2)
+
+
+def document(heading: str, facts: Mapping[str, str], notes: Sequence[str], parts: Sequence[Printed]) -> str:
+    """Return a Markdown page: heading, facts, notes, tables."""
+    lines = [f"# {heading}", "", *(f"- {key}: {value}" for key, value in facts.items())]
+    lines += [f"- {note}" for note in notes]
+    return "\n".join(lines) + "\n\n" + "\n".join(part.markdown() for part in parts)
 
 
 def headline(metrics_tree: Mapping[str, Any]) -> list[str]:

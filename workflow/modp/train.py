@@ -1,16 +1,19 @@
 """Staged training of a model, the same to the bit on any number of threads."""
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from modp.losses import mean_square, z_loss
-from modp.models.blades import between_questions
+from modp.errors import InputError, did_you_mean
+from modp.losses import cross_entropy, mean_square, rarity_weights, z_loss
+from modp.models.blades import between_questions, question_blocks
 from modp.params import Stage
 from modp.records import columns
 
@@ -34,12 +37,24 @@ class Epoch:
     learning_rate: float
 
 
+@dataclass
+class State:
+    """Where a training stands after an epoch: enough to go on to the same end.
+
+    ``tensors`` hold the weights, the stage's best weights, the optimiser's and the shuffler's
+    states; ``facts`` the numbers, and the history so far.
+    """
+
+    tensors: dict[str, torch.Tensor]
+    facts: dict[str, Any]
+
+
 class Trainer:
     """Fits a model to one-hot records in stages.
 
     On the CPU a batch is cut into a fixed number of shards that threads work on, each thread with
     single-threaded arithmetic; their results are added in a fixed order. On a GPU a batch is one
-    shard.
+    shard, and products of matrices are made in TF32.
     """
 
     def __init__(
@@ -50,6 +65,7 @@ class Trainer:
         generator: torch.Generator,
         threads: int,
         device: torch.device,
+        names: Sequence[str] = (),
     ):
         """Place model and data.
 
@@ -58,21 +74,37 @@ class Trainer:
         codes : shape (n, Q)
         generator : shuffles the records; on the CPU
         threads : how many shards are worked on at once
+        names : the K categories' names, by which stages mention some of them
         """
         torch.set_num_threads(1)
+        torch.set_float32_matmul_precision("high")  # says nothing to the CPU
         self.device = device
         self.model = model.to(device)
         self.generator = generator
+        self.names = list(names)
         self.columns = torch.from_numpy(columns(codes, block_starts)).to(device)
         self.size = int(block_starts[-1])
         self.between = between_questions(torch.from_numpy(block_starts)).to(device)
+        self.blocks = question_blocks(torch.from_numpy(block_starts)).to(device)
         self.shards = SHARDS if device.type == "cpu" else 1
         self.pool = ThreadPoolExecutor(max_workers=max(1, min(threads, self.shards)))
         self.parameters = list(model.parameters())
         self.true = self._sum(self._map(self._true_crosstab, self._all_rows()))
 
-    def fit(self, stages: Sequence[Stage], report: Callable[[Epoch], None]) -> list[Epoch]:
+    def fit(
+        self,
+        stages: Sequence[Stage],
+        report: Callable[[Epoch], None],
+        start: State | None = None,
+        keep: Callable[[State], None] | None = None,
+    ) -> list[Epoch]:
         """Run the stages one after the other, each from the best weights of the one before.
+
+        Parameters
+        ----------
+        report : told of every epoch
+        start : the state of an interrupted fit of the same stages, to go on from
+        keep : given the state after every epoch
 
         Returns
         -------
@@ -83,38 +115,68 @@ class Trainer:
         ------
         FloatingPointError
             if the loss stops being a number
+        InputError
+            if a stage mentions a category that there is not
         """
-        history: list[Epoch] = []
+        history = [Epoch(**line) for line in start.facts["history"]] if start else []
         for number, stage in enumerate(stages, start=1):
-            history += self._run(number, stage, report)
+            if start and number < start.facts["stage"]:
+                continue
+            run = _StageRun(self, number, stage)
+            if start and number == start.facts["stage"]:
+                run.resume(start)
+            run.go(history, report, keep)
         return history
 
-    def _run(self, number: int, stage: Stage, report: Callable[[Epoch], None]) -> list[Epoch]:
-        optimiser = torch.optim.Adam(self.parameters, lr=stage.learning_rate, fused=True)
-        batches = math.ceil(len(self.columns) / stage.batch)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, stage.epochs * batches)
-        gradient = _ZGradient(self) if stage.loss == "z" else self._mean_square_gradient
-        best, kept, history = math.inf, self._weights(), []
-        for epoch in range(1, stage.epochs + 1):
-            rate = schedule.get_last_lr()[0]
-            order = torch.randperm(len(self.columns), generator=self.generator).to(self.device)
-            for rows in order.tensor_split(batches):  # of equal size: no tiny last batch
-                for parameter, value in zip(self.parameters, gradient(rows), strict=True):
-                    parameter.grad = value
-                optimiser.step()
-                schedule.step()
-            loss = self._loss(stage.loss)
-            if not math.isfinite(loss):
-                raise FloatingPointError(f"stage {number} ({stage.loss}) diverged in epoch {epoch}")
-            if loss < best:
-                best, kept = loss, self._weights()
-            history.append(Epoch(number, stage.loss, epoch, loss, rate))
-            report(history[-1])
-        self.model.load_state_dict(kept)
-        return history
+    def gradient(self, stage: Stage) -> "Callable[[torch.Tensor], list[torch.Tensor]]":
+        """Return what computes the gradients of a stage's loss from a batch's rows."""
+        if stage.loss == "z":
+            return _ZGradient(self, stage)
+        loss = self._rowwise(stage)
 
-    def _weights(self) -> dict[str, torch.Tensor]:
-        return {name: value.clone() for name, value in self.model.state_dict().items()}
+        def of(rows: torch.Tensor) -> list[torch.Tensor]:
+            def shard(part: torch.Tensor) -> list[torch.Tensor]:
+                records = self.records(part)
+                return self.gradients(loss(self.model(records), records) * (len(part) / len(rows)))
+
+            return self.added(self._map(shard, self.parts(rows)))
+
+        return of
+
+    def loss(self, stage: Stage) -> float:
+        """Return the stage's loss over all records, with the present weights."""
+        rows = self._all_rows()
+        if stage.loss == "z":
+            predicted = self._sum(self._map(self._predicted_crosstab, rows))
+            n, between = len(self.columns), self.between.double()
+            return float(z_loss(predicted, self.true, n, between, **_z_options(stage)))
+        loss = self._rowwise(stage)
+
+        @torch.no_grad()
+        def summed(part: torch.Tensor) -> torch.Tensor:
+            records = self.records(part)
+            return loss(self.model(records), records) * len(part)
+
+        return float(self._sum(self._map(summed, rows))) / len(self.columns)
+
+    def _rowwise(self, stage: Stage) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+        """A loss that is a mean over records, of (predictions, records)."""
+        if stage.loss == "mean_square":
+            return mean_square
+        if stage.loss == "cross_entropy":
+            return lambda predictions, records: cross_entropy(predictions, records, self.blocks)
+        weights = rarity_weights(self.true.diagonal(), self._indices(stage.specials)).float()
+        return lambda predictions, records: mean_square(predictions, records, weights)
+
+    def _indices(self, names: Sequence[str]) -> list[int]:
+        for name in names:
+            if name not in self.names:
+                raise InputError(f"specials: no category is called {name!r}{did_you_mean(name, self.names)}")
+        return [self.names.index(name) for name in names]
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Return a copy of the model's weights, on the CPU."""
+        return {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
 
     def records(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the one-hot records of some rows, (len(rows), K)."""
@@ -139,31 +201,10 @@ class Trainer:
         records = self.records(rows)
         return records.T @ records
 
-    def _loss(self, name: str) -> float:
-        """The stage's loss over all records, with the present weights."""
-        rows = self._all_rows()
-        if name == "mean_square":
-            return float(self._sum(self._map(self._squares, rows))) / (len(self.columns) * self.size)
-        predicted = self._sum(self._map(self._predicted_crosstab, rows))
-        return float(z_loss(predicted, self.true, len(self.columns), self.between.double()))
-
-    @torch.no_grad()
-    def _squares(self, rows: torch.Tensor) -> torch.Tensor:
-        records = self.records(rows)
-        return mean_square(self.model(records), records) * records.numel()
-
     @torch.no_grad()
     def _predicted_crosstab(self, rows: torch.Tensor) -> torch.Tensor:
         predictions = self.model(self.records(rows))
         return predictions.T @ predictions
-
-    def _mean_square_gradient(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        def shard(part: torch.Tensor) -> list[torch.Tensor]:
-            records = self.records(part)
-            loss = mean_square(self.model(records), records) * (len(part) / len(rows))
-            return self.gradients(loss)
-
-        return self.added(self._map(shard, self.parts(rows)))
 
     def parts(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """Cut a batch into its shards."""
@@ -181,6 +222,120 @@ class Trainer:
         return [sum(parts[1:], parts[0]) for parts in zip(*gradients, strict=True)]
 
 
+def _z_options(stage: Stage) -> dict[str, float]:
+    """The z-loss's floor and pseudocount, where the stage departs from the paper's."""
+    return {k: v for k in ("floor", "pseudocount") if (v := getattr(stage, k)) is not None}
+
+
+class _StageRun:
+    """One stage of a fit: its optimiser, its best weights, how far it has come."""
+
+    def __init__(self, trainer: Trainer, number: int, stage: Stage):
+        self.trainer, self.number, self.stage = trainer, number, stage
+        self.optimiser = torch.optim.Adam(trainer.parameters, lr=stage.learning_rate, fused=True)
+        self.batches = math.ceil(len(trainer.columns) / stage.batch)
+        self.gradient = trainer.gradient(stage)
+        self.best, self.kept = math.inf, trainer.weights()
+        self.done, self.stale, self.seconds = 0, 0, 0.0
+
+    def go(
+        self,
+        history: list[Epoch],
+        report: Callable[[Epoch], None],
+        keep: Callable[[State], None] | None,
+    ) -> None:
+        """Run the epochs that remain; leave the model with the stage's best weights."""
+        while not self._finished():
+            began = time.monotonic()
+            rate = self._epoch()
+            self.done += 1
+            loss = self.trainer.loss(self.stage)
+            if not math.isfinite(loss):
+                raise FloatingPointError(
+                    f"stage {self.number} ({self.stage.loss}) diverged in epoch {self.done}"
+                )
+            self.stale += 1
+            if loss < self.best:
+                self.best, self.kept, self.stale = loss, self.trainer.weights(), 0
+            history.append(Epoch(self.number, self.stage.loss, self.done, loss, rate))
+            self.seconds += time.monotonic() - began
+            report(history[-1])
+            if keep:
+                keep(self._state(history))
+        self.trainer.model.load_state_dict(self.kept)
+
+    def _finished(self) -> bool:
+        stage = self.stage
+        return (
+            self.done >= stage.epochs
+            or (stage.patience is not None and self.stale >= stage.patience)
+            or (stage.minutes is not None and self.seconds >= 60 * stage.minutes)
+        )
+
+    def _epoch(self) -> float:
+        """Go once through the records; return the first step's learning rate."""
+        trainer = self.trainer
+        order = torch.randperm(len(trainer.columns), generator=trainer.generator).to(trainer.device)
+        batches = order.tensor_split(self.batches)  # of equal size: no tiny last batch
+        for number, rows in enumerate(batches):
+            self._set_rate((self.done + number / self.batches) / self.stage.epochs)
+            for parameter, value in zip(trainer.parameters, self.gradient(rows), strict=True):
+                parameter.grad = value
+            self.optimiser.step()
+        return self._rate(self.done / self.stage.epochs)
+
+    def _rate(self, part: float) -> float:
+        """The learning rate when a part of the stage has passed."""
+        if self.stage.schedule == "constant":
+            return self.stage.learning_rate
+        return self.stage.learning_rate * (1 + math.cos(math.pi * part)) / 2
+
+    def _set_rate(self, part: float) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._rate(part)
+
+    def _state(self, history: list[Epoch]) -> State:
+        tensors = {f"weights.{name}": value for name, value in self.trainer.weights().items()}
+        tensors |= {f"best.{name}": value for name, value in self.kept.items()}
+        for number, moments in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"adam.{number}.{name}": value.clone() for name, value in moments.items()}
+        tensors["shuffler"] = self.trainer.generator.get_state()
+        facts = {
+            "stage": self.number,
+            "done": self.done,
+            "stale": self.stale,
+            "best": self.best,
+            "seconds": self.seconds,
+            "history": [asdict(epoch) for epoch in history],
+        }
+        if isinstance(self.gradient, _ZGradient):
+            tensors["z.error"] = self.gradient.error.clone()
+            facts["z.weight"] = self.gradient.weight
+        return State(tensors, facts)
+
+    def resume(self, state: State) -> None:
+        """Take up the stage where ``state`` was kept."""
+
+        def part(prefix: str) -> dict[str, torch.Tensor]:
+            return {k.removeprefix(prefix): v for k, v in state.tensors.items() if k.startswith(prefix)}
+
+        self.trainer.model.load_state_dict(part("weights."))
+        self.kept = part("best.")
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, value in part("adam.").items():
+            number, _, what = name.partition(".")
+            moments.setdefault(int(number), {})[what] = value
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
+        self.trainer.generator.set_state(state.tensors["shuffler"])
+        facts = state.facts
+        self.done, self.stale = facts["done"], facts["stale"]
+        self.best, self.seconds = facts["best"], facts["seconds"]
+        if isinstance(self.gradient, _ZGradient):
+            self.gradient.error = state.tensors["z.error"].to(self.trainer.device)
+            self.gradient.weight = facts["z.weight"]
+
+
 class _ZGradient:
     """The gradient of the z-loss over all records, estimated from batches.
 
@@ -190,8 +345,9 @@ class _ZGradient:
     is differentiated at that average, and the batch carries the derivative to the weights.
     """
 
-    def __init__(self, trainer: Trainer):
+    def __init__(self, trainer: Trainer, stage: Stage):
         self.trainer = trainer
+        self.stage = stage
         self.error = torch.zeros_like(trainer.true, dtype=torch.float32)
         self.weight = 0.0
 
@@ -219,5 +375,5 @@ class _ZGradient:
         """Derivative of the loss by the predicted crosstab, a symmetric (K, K) matrix."""
         true = self.trainer.true.float()
         predicted = (true + self.error * (n / self.weight)).clamp_(min=0).requires_grad_()
-        loss = z_loss(predicted, true, n, self.trainer.between)
+        loss = z_loss(predicted, true, n, self.trainer.between, **_z_options(self.stage))
         return torch.autograd.grad(loss, predicted)[0]

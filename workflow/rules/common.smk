@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
-from modp.params import BOOTSTRAP, Params
+from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.questions import QuestionSet
@@ -34,7 +34,9 @@ RAW = f"data/raw/{NAME}"
 RESULTS = f"results/{NAME}"
 LOGS = f"logs/{NAME}"
 MODELS = list(PARAMS.models)
-CELLS, SUMMARY = "cells.parquet", "summary.json"
+CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
+DRAWN = list(PARAMS.rows[1:])
+PUBLISHED = "workflow/published/accuracy.yaml"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
 
 
@@ -53,12 +55,24 @@ def measures(row, file):
     return f"{RESULTS}/measures/{row}/{file}"
 
 
+def gates(model):
+    return f"{RESULTS}/gates/{model}.parquet"
+
+
 def instance(model, number):
     return f"{RESULTS}/instances/{model}/{number}.parquet"
 
 
 def synthetic(row):
     return f"{RESULTS}/{row}.parquet" if row == BOOTSTRAP else f"{RESULTS}/{row}/synthetic.parquet"
+
+
+def drawn_from(figure):
+    """The files that a figure of params.yaml is drawn from, one for each row or model it names."""
+    if figure.kind in GATE_FIGURES:
+        return [gates(model) for model in figure.of]
+    file = PRIVACY if figure.kind in DRAWN_FIGURES else CELLS
+    return [measures(row, file) for row in figure.of]
 
 
 def finish(workflow):

@@ -1,8 +1,8 @@
-# figure -> what the step draws it from: the rows' cells, or the models' training histories
+# figure -> its kind, the rows or models it shows, and the files of these
 FIGURES = {
     **{
-        name: ("crosstabs", rows, [measures(row, CELLS) for row in rows])
-        for name, rows in PARAMS.figures.items()
+        name: (figure.kind, figure.of, drawn_from(figure))
+        for name, figure in PARAMS.figures.items()
     },
     "accuracy": ("overview", [], []),
     "training": ("training", MODELS, expand(rules.train.output.plot, model=MODELS)),
@@ -13,7 +13,8 @@ rule figure:
     """Draw one figure, as a bitmap and as a vector graphic."""
     input:
         dataset=DATASET_YAML,
-        table=rules.tables.output.table,
+        table=f"{RESULTS}/tables/accuracy.parquet",
+        codebook=rules.code.output.codebook,
         inputs=lambda w: FIGURES[w.figure][2],
         code=code_of("figure"),
     output:
@@ -29,13 +30,25 @@ rule figure:
     params:
         kind=lambda w: FIGURES[w.figure][0],
         names=lambda w: FIGURES[w.figure][1],
+        seed=PARAMS.seed,
     shell:
         "python -m modp figure --kind {params.kind} --dataset {input.dataset:q}"
-        " --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
+        " --codebook {input.codebook:q} --seed {params.seed} --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
         " --out {output:q} --log {log:q}"
+
+
+rule figures:
+    input:
+        expand(rules.figure.output, figure=FIGURES),
 
 
 rule reported:
     input:
         rules.tables.output,
-        expand(rules.figure.output, figure=FIGURES),
+        rules.figures.input,
+
+
+rule paper:
+    """All figures and tables of the paper."""
+    input:
+        rules.reported.input,

@@ -20,20 +20,52 @@ rule measure:
         " --summary {output.summary:q} --log {log:q}"
 
 
+rule privacy:
+    """Measure in how large a crowd the records of one drawn table hide."""
+    input:
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        synthetic=lambda w: synthetic(w.row),
+        code=code_of("privacy"),
+    output:
+        measures("{row}", PRIVACY),
+    log:
+        f"{LOGS}/privacy/{{row}}.log",
+    wildcard_constraints:
+        row="|".join(re.escape(row) for row in DRAWN),
+    params:
+        seed=PARAMS.seed,
+    shell:
+        "python -m modp privacy --records {input.records:q} --codebook {input.codebook:q}"
+        " --synthetic {input.synthetic:q} --row {wildcards.row:q} --seed {params.seed}"
+        " --out {output:q} --log {log:q}"
+
+
 rule tables:
-    """Summarise all rows: the accuracy table, metrics.json, and data for DVC's plots."""
+    """Summarise the run: its tables, metrics.json, and data for DVC's plots."""
     input:
         dataset=DATASET_YAML,
+        published=PUBLISHED,
+        records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
+        privacy=[measures(row, PRIVACY) for row in DRAWN],
+        gates=gates(PARAMS.answers_by_blade.model),
         code=code_of("tables"),
     output:
-        table=f"{RESULTS}/tables/accuracy.parquet",
-        markdown=report(
-            f"{RESULTS}/tables/accuracy.md",
+        [
+            f"{RESULTS}/tables/{table}.{ending}"
+            for table in ("accuracy", "privacy", "questions", "answers_by_blade")
+            for ending in ("parquet", "tex")
+        ],
+        report(
+            expand(
+                f"{RESULTS}/tables/{{table}}.md",
+                table=["accuracy", "privacy", "questions", "answers_by_blade"],
+            ),
             category="Tables",
-            caption="../report/accuracy.rst",
+            caption="../report/table.rst",
         ),
         metrics=f"{RESULTS}/metrics.json",
         plot=f"{RESULTS}/plots/accuracy.csv",
@@ -42,8 +74,13 @@ rule tables:
     params:
         rows=PARAMS.rows,
         seed=PARAMS.seed,
+        folder=lambda w, output: Path(output[0]).parent,
+        model=PARAMS.answers_by_blade.model,
+        questions=PARAMS.answers_by_blade.questions,
     shell:
-        "python -m modp tables --codebook {input.codebook:q} --rows {params.rows:q}"
-        " --cells {input.cells:q} --summaries {input.summaries:q} --dataset {input.dataset:q}"
-        " --seed {params.seed} --table {output.table:q} --markdown {output.markdown:q}"
+        "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
+        " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
+        " --privacy {input.privacy:q} --gates {input.gates:q} --gates-of {params.model:q}"
+        " --questions {params.questions:q} --published {input.published:q}"
+        " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

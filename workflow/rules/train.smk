@@ -9,7 +9,8 @@ rule train:
         history=f"{RESULTS}/{{model}}/history.parquet",
         plot=f"{RESULTS}/plots/history/{{model}}.csv",
     log:
-        f"{LOGS}/{{model}}/train.log",
+        text=f"{LOGS}/{{model}}/train.log",
+        timing=f"{LOGS}/{{model}}/timing.csv",
     threads: 4
     resources:
         mem_mb=2000,
@@ -21,9 +22,27 @@ rule train:
         "python -m modp train --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.model:q} --model {params.model:q} --seed {params.seed}"
         " --device {params.device} --threads {threads} --weights {output.weights:q}"
-        " --history {output.history:q} --plot {output.plot:q} --log {log:q}"
+        " --history {output.history:q} --plot {output.plot:q} --timing {log.timing:q}"
+        " --log {log.text:q}"
+
+
+rule gates:
+    """Write how a model's gate shares the records out between its blades."""
+    input:
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        weights=rules.train.output.weights,
+        code=code_of("gates"),
+    output:
+        gates("{model}"),
+    log:
+        f"{LOGS}/{{model}}/gates.log",
+    shell:
+        "python -m modp gates --records {input.records:q} --codebook {input.codebook:q}"
+        " --weights {input.weights:q} --out {output:q} --log {log:q}"
 
 
 rule trained:
     input:
         expand(rules.train.output, model=MODELS),
+        expand(rules.gates.output, model=MODELS),

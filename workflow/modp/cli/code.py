@@ -34,6 +34,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     questions = load(options.questions, QuestionSet).fitted(
         dataset.faithful, dataset.leave_out, fips(dataset.state_question)
     )
+    dataset.agrees_with(questions.records)
     raw = _filtered(_read(options.files, dataset, questions), dataset, log)
     raw = _prepared(raw, dataset, questions, log)
     say_unknown = log if dataset.unknown == "category" else None
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
 
 def _read(files: list[Path], dataset: Dataset, questions: QuestionSet) -> Raw:
     """The questions' columns and, where the files have them, those that help to read them."""
-    helpful = [*vintages.FACTORS.values(), *vintages.COMPANIONS.values()]
+    helpful = vintages.helpful(questions.columns)
     helpful += [column for name in dataset.keep for column in filters.columns(name)]
     optional = [c for c in dict.fromkeys(helpful) if c not in questions.columns]
     return read(files, questions.columns, questions.columns_of_words, optional)
@@ -68,13 +69,12 @@ def _filtered(raw: Raw, dataset: Dataset, log: Log) -> Raw:
 
 def _prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, log: Log) -> Raw:
     """The questions' columns, without what a vintage writes among the answers."""
-    census = dataset.census
-    vintages.require_complete(raw, dataset.title, census.years if census else 1)
+    vintages.require_complete(raw, dataset.title, dataset.vintage)
     prepared = {}
     for column in questions.columns:
         listed = {code for q in questions.questions if q.source == column for code in q.listed}
-        values, said = vintages.without_suppressed(column, raw[column], listed)
-        prepared[column] = vintages.in_one_years_dollars(column, values, raw, census.year if census else None)
+        values, said = vintages.answers_only(column, raw[column], listed)
+        prepared[column] = vintages.in_one_years_dollars(column, values, raw, dataset.vintage)
         for line in said:
             log(line)
         if prepared[column] is not values:

@@ -3,13 +3,17 @@
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
+from modp import seeds
 from modp.cli.output import Log, written
+from modp.codebook import Codebook
 from modp.config import load
-from modp.figures import crosstabs, overview, style, training
+from modp.figures import crosstabs, gates, hiding, merit, overview, style, training
+from modp.privacy import effective_multiplicity
 from modp.pums.where import Dataset
 
 
@@ -17,9 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
     parser.add_argument("--kind", choices=list(KINDS), required=True)
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--table", type=Path, required=True, help="the accuracy table")
     parser.add_argument("--names", nargs="*", default=[], help="rows or models, one for each input")
-    parser.add_argument("--inputs", type=Path, nargs="*", default=[], help="cells or histories")
+    parser.add_argument("--inputs", type=Path, nargs="*", default=[], help="what it is drawn from")
     parser.add_argument("--out", type=Path, nargs="+", required=True, help="the files, by their endings")
 
 
@@ -55,6 +61,85 @@ def _crosstabs(options: argparse.Namespace, title: str) -> Figure:
     return crosstabs.draw(panels, title)
 
 
+def _cells(options: argparse.Namespace) -> pd.DataFrame:
+    return pq.read_table(options.inputs[0]).to_pandas()
+
+
+def _z_against_d(options: argparse.Namespace, title: str) -> Figure:
+    cells = _cells(options)
+    d, z, true = (cells[c].to_numpy() for c in ("log_ratio", "z", "true"))
+    return merit.z_against_d(d, z, true, _headed(options, title))
+
+
+def _merit_histogram(options: argparse.Namespace, title: str) -> Figure:
+    return merit.merit_histogram(_cells(options)["merit"].to_numpy(), _headed(options, title))
+
+
+def _merit_heatmap(options: argparse.Namespace, title: str) -> Figure:
+    codebook = Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
+    starts = codebook.block_starts
+    matrix = np.zeros((starts[-1], starts[-1]))
+    matrix[np.triu_indices(starts[-1])] = _cells(options)["merit"].to_numpy()
+    matrix = np.maximum(matrix, matrix.T)
+    return merit.merit_heatmap(matrix, codebook.names, starts, merit.PAPER_ORDER, _headed(options, title))
+
+
+def _gates(path: Path) -> np.ndarray:
+    return pd.read_parquet(path).to_numpy()
+
+
+def _gate_triangle(options: argparse.Namespace, title: str) -> Figure:
+    return gates.triangle(_gates(options.inputs[0]), _headed(options, title))
+
+
+def _gate_histogram(options: argparse.Namespace, title: str) -> Figure:
+    return gates.weight_histogram(_gates(options.inputs[0]), _headed(options, title))
+
+
+def _gate_survival(options: argparse.Namespace, title: str) -> Figure:
+    return gates.survival(_gates(options.inputs[0]), _headed(options, title))
+
+
+def _co_assignment(options: argparse.Namespace, title: str) -> Figure:
+    named = list(zip(options.names, map(_gates, options.inputs), strict=True))
+    pairs = [(*first, *second) for first, second in zip(named[::2], named[1::2], strict=True)]
+    return gates.co_assignment(pairs, title)
+
+
+def _entropy(options: argparse.Namespace, title: str) -> Figure:
+    bits = pd.read_parquet(options.inputs[0])["entropy_bits"].to_numpy()
+    return hiding.entropy_histogram(bits, _headed(options, title))
+
+
+def _crowds(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    found = pd.read_parquet(options.inputs[0])
+    return found["multiplicity"].to_numpy(), found["entropy_bits"].to_numpy()
+
+
+def _multiplicities(options: argparse.Namespace, title: str) -> Figure:
+    rng = seeds.generator(options.seed, "figure", *options.names)
+    return hiding.two_multiplicities(*_crowds(options), rng, _headed(options, title))
+
+
+def _effective_multiplicity(options: argparse.Namespace, title: str) -> Figure:
+    effective = effective_multiplicity(*_crowds(options))
+    return hiding.effective_histogram(effective, _headed(options, title))
+
+
+def _causal_rank(options: argparse.Namespace, title: str) -> Figure:
+    ranks = {
+        name.replace("/", ", "): pd.read_parquet(path)["causal_rank"].dropna().to_numpy(np.int64)
+        for name, path in zip(options.names, options.inputs, strict=True)
+    }
+    table = pd.read_parquet(options.table).set_index("model")
+    return hiding.causal_ranks(ranks, int(table.loc["bootstrap", "records"].iloc[0]), title)
+
+
+def _headed(options: argparse.Namespace, title: str) -> str:
+    """The title of a figure of one row or model."""
+    return f"{title}\n{options.names[0].replace('/', ', ')}"
+
+
 def _overview(options: argparse.Namespace, title: str) -> Figure:
     return overview.draw(
         pd.read_parquet(options.table), f"{title}\ndistance of each variant from the ideal (1×)"
@@ -66,4 +151,19 @@ def _training(options: argparse.Namespace, title: str) -> Figure:
     return training.draw(histories, f"{title}: training")
 
 
-KINDS = {"crosstabs": _crosstabs, "overview": _overview, "training": _training}
+KINDS = {
+    "crosstabs": _crosstabs,
+    "z_against_d": _z_against_d,
+    "merit_histogram": _merit_histogram,
+    "merit_heatmap": _merit_heatmap,
+    "gate_triangle": _gate_triangle,
+    "gate_histogram": _gate_histogram,
+    "gate_survival": _gate_survival,
+    "co_assignment": _co_assignment,
+    "entropy": _entropy,
+    "multiplicities": _multiplicities,
+    "effective_multiplicity": _effective_multiplicity,
+    "causal_rank": _causal_rank,
+    "overview": _overview,
+    "training": _training,
+}

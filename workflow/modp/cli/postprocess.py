@@ -1,7 +1,8 @@
-"""Make one variant: pass-through, choice between instances, removal of structural zeros."""
+"""Make one variant: pass-through, choice between instances, removal of structural zeros, swaps."""
 
 import argparse
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,40 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if variant.remove_zeros:
         keep = ~postprocess.violations(synthetic, structural_zeros(counts, starts), starts)
         log(f"{variant.row}: {np.mean(~keep):.1%} of the records held a structural zero and were removed")
+    synthetic = synthetic[keep]
+    if variant.swap:
+        synthetic = _swapped(options, variant, synthetic, counts, len(codes), starts, log)
     with written(options.out) as path:
         extra = {"record": np.flatnonzero(keep), "entropy_bits": bits[keep]}
-        records.write(path, synthetic[keep], codebook, extra)
+        records.write(path, synthetic, codebook, extra)
     log(f"{variant.row}: {keep.sum():,} synthetic records")
+
+
+def _swapped(
+    options: argparse.Namespace,
+    variant: Variant,
+    synthetic: np.ndarray,
+    counts: np.ndarray,
+    n_true: int,
+    starts: np.ndarray,
+    log: Log,
+) -> np.ndarray:
+    """The records after swaps, as far as the variant's limits go."""
+    from modp.models.blades import device  # these two load torch and numba, for this variant alone
+    from modp.swap import Limits, swap
+
+    assert variant.swap
+    seconds = 60 * variant.swap.minutes if variant.swap.minutes else math.inf
+    return swap(
+        synthetic,
+        counts,
+        n_true,
+        starts,
+        Limits(variant.swap.passes, seconds, variant.swap.improvement),
+        seeds.generator(options.seed, "swap", variant.row),
+        device(options.device),
+        lambda number, left: log.only_file(f"{variant.row}: pass {number}, discrepancy {left:.6g}"),
+    )
 
 
 def _mixed_entropy(

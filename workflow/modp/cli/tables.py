@@ -1,8 +1,9 @@
-"""Summarise all rows of a run: accuracy table, metrics, plot data."""
+"""Summarise a run: tables of questions, accuracy, privacy and answers by blade, metrics, plot data."""
 
 import argparse
 import json
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,53 +11,87 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from modp import accuracy, tables
+from modp.cli.inputs import coded
 from modp.cli.output import Log, written
-from modp.codebook import Codebook
-from modp.config import load
+from modp.config import load, read_yaml
+from modp.errors import InputError, did_you_mean
 from modp.pums.where import Dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
+    parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--rows", nargs="+", required=True, help="bootstrap, then model/variant …")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
+    parser.add_argument("--privacy", type=Path, nargs="+", required=True, help="one file a row but the first")
+    parser.add_argument("--gates", type=Path, required=True, help="gate weights, for the answers by blade")
+    parser.add_argument("--gates-of", required=True, help="the model that they are of")
+    parser.add_argument("--questions", nargs="+", required=True, help="questions for the answers by blade")
+    parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--markdown", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="for the tables")
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--plot", type=Path, required=True, help="CSV copy for DVC's plots")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Gather, summarise, write."""
-    codebook = Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
-    starts = codebook.block_starts
+    codes, codebook = coded(options.records, options.codebook)
+    dataset = load(options.dataset, Dataset)
     rows = [
         _row(name, cells, summary)
         for name, cells, summary in zip(options.rows, options.cells, options.summaries, strict=True)
     ]
-    table = tables.accuracy_table(rows, accuracy.cell_sets(starts))
-    title = load(options.dataset, Dataset).title
     facts = {
-        "data": f"{title}: {rows[0].records:,} records, {len(codebook.questions)} questions, "
-        f"{starts[-1]} categories ({codebook.question_set})",
+        "data": f"{dataset.title}: {len(codes):,} records, {len(codebook.questions)} questions, "
+        f"{codebook.block_starts[-1]} categories ({codebook.question_set})",
         "seed": str(options.seed),
         "machine": f"{platform.system()} {platform.machine()}, "
         f"torch {version('torch')}, numpy {version('numpy')}",
     }
-    heading = f"Accuracy of the crosstabs — {title}"
-    with written(options.table) as path:
-        table.to_parquet(path, index=False)
-    with written(options.markdown) as path:
-        path.write_text(tables.accuracy_markdown(table, heading, facts), encoding="utf-8")
+    table = tables.accuracy_table(rows, accuracy.cell_sets(codebook.block_starts))
+    table = tables.with_published(table, _published(options.published, dataset, options.dataset))
+    hidden = tables.privacy_table(
+        {name: pd.read_parquet(path) for name, path in zip(options.rows[1:], options.privacy, strict=True)}
+    )
+    asked = tables.questions_table(codebook)
+    gates = pd.read_parquet(options.gates).to_numpy()
+    answers = tables.answers_by_blade(codes, codebook, gates, options.questions)
+
+    def write(name: str, frame: pd.DataFrame, notes: Sequence[str], parts: Sequence[tables.Printed]) -> None:
+        heading = f"{name.replace('_', ' ').capitalize()} — {dataset.title}"
+        with written(options.folder / f"{name}.parquet") as path:
+            frame.to_parquet(path, index=False)
+        with written(options.folder / f"{name}.md") as path:
+            path.write_text(tables.document(heading, facts, notes, parts), encoding="utf-8")
+        with written(options.folder / f"{name}.tex") as path:
+            path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
+
+    write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
+    write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
+    write("questions", asked, (), [tables.printed_questions(asked)])
+    write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
     with written(options.metrics) as path:
-        path.write_text(json.dumps(tables.metrics(table), indent=1) + "\n")
+        path.write_text(json.dumps(tables.metrics(table, hidden), indent=1) + "\n")
     with written(options.plot) as path:
         _named_rows(table).to_csv(path, index=False)
-    log(f"{options.markdown}: {len(rows)} rows")
+    log(f"{options.folder}: {len(rows)} rows")
+
+
+def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, list[float]]:
+    """The paper's numbers for this data set, none if it is not the paper's."""
+    if dataset.published is None:
+        return {}
+    known = read_yaml(path)
+    if dataset.published not in known:
+        raise InputError(
+            f"{where}: published: {dataset.published!r} is not in {path}"
+            f"{did_you_mean(dataset.published, known)}"
+        )
+    return known[dataset.published]
 
 
 def _row(name: str, cells: Path, summary: Path) -> tables.Row:

@@ -1,9 +1,14 @@
 """One look for every figure: sizes for a printed column, colours that everybody can tell apart."""
 
+import itertools
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 CELLS = "#0072B2"
@@ -14,6 +19,9 @@ MEASURE_MARKS = {"median": "o", "mean_abs": "s", "rms": "D"}
 MEASURE_NAMES = {"median": "median", "mean_abs": "mean", "rms": "r.m.s."}
 COLUMN_IN = 5.2
 DPI = 200
+MANY = 20_000
+LETTERS_AN_INCH = 9.0
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (3, 1, 1, 1)))
 
 
 def use() -> None:
@@ -37,3 +45,51 @@ def save(figure: Figure, path: Path) -> None:
     """Write the figure; the same data give the same bytes, so no date goes into the file."""
     metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
     figure.savefig(path, dpi=DPI, metadata=metadata)
+
+
+def head(figure: Figure, title: str) -> None:
+    """Write the title over the figure, at its left edge, on as many lines as it needs."""
+    letters = int(LETTERS_AN_INCH * figure.get_figwidth())
+    lines = [part for line in title.split("\n") for part in textwrap.wrap(line, letters)]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontweight="bold")
+
+
+def note(axis: Axes, text: str) -> None:
+    """Write the numbers that matter right above the axes."""
+    axis.set_title(text, fontweight="normal", fontsize=9.5)
+
+
+def absent(axis: Axes) -> None:
+    """Say that there is nothing to draw."""
+    box = {"facecolor": "white", "edgecolor": "none"}
+    middle = {"ha": "center", "va": "center", "transform": axis.transAxes}
+    axis.text(0.5, 0.5, "no records", color=GUIDE, bbox=box, zorder=5, **middle)
+
+
+def percent(share: float) -> str:
+    """Write a share such as 0.0123 as ``1.2%``; only a whole is called 100%."""
+    if 0.995 <= share < 1:
+        return ">99%"
+    return f"{100 * share:.2g}%" if share < 0.0995 else f"{100 * share:.0f}%"
+
+
+def share(mask: np.ndarray) -> str:
+    """Write the share of true values, a dash where there are none at all."""
+    return percent(float(mask.mean())) if mask.size else "–"
+
+
+def median(values: np.ndarray, form: str = ".3g") -> str:
+    """Write the median, a dash where there are no values."""
+    return format(float(np.median(values)), form) if values.size else "–"
+
+
+def thinned(values: np.ndarray) -> np.ndarray:
+    """Return every tenth row where there are more than 20,000, as the paper's scatters do."""
+    return values[::10] if len(values) > MANY else values
+
+
+def lines(count: int) -> Iterator[dict]:
+    """Return a colour and a dash for each of so many curves."""
+    colours = sns.color_palette("colorblind", count)
+    for colour, dash in zip(colours, itertools.cycle(DASHES), strict=False):
+        yield {"color": colour, "linestyle": dash}

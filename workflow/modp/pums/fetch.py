@@ -183,9 +183,9 @@ def require_members(path: Path, expected: Sequence[str]) -> None:
     A zip none of whose members is named as Census names them is let through.
     """
     with zipfile.ZipFile(path) as archive:
-        names = {PurePosixPath(name).name.lower() for name in archive.namelist()}
+        names = [PurePosixPath(name).name.lower() for name in archive.namelist()]
     named = sorted(name for name in names if re.fullmatch(r"psam_[ph](\d\d|us[a-z])\.csv", name))
-    if named and not set(expected) <= set(named):
+    if named and named != sorted(expected):
         raise InputError(f"{path} should hold {', '.join(expected)}, but holds {', '.join(named)}")
 
 

@@ -1,5 +1,6 @@
 """Reading PUMS files: the columns needed, from zips, CSVs or Parquet, as whole numbers or words."""
 
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from modp.pums import vintages
 
 BATCH_BYTES = 16 << 20
 LARGEST_NUMBER = np.iinfo(np.int32).max
+CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 LARGEST_MEMBER = 8 << 30
 """Bytes of one unpacked CSV; the largest part of a national 5-year file is under 4 GB."""
 
@@ -117,6 +119,8 @@ def _opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 def _data_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
     members = [m for m in archive.infolist() if m.filename.lower().endswith(".csv")]
     members = [m for m in members if not PurePosixPath(m.filename).name.startswith((".", "_"))]
+    named = [m for m in members if CENSUS_NAME.match(PurePosixPath(m.filename).name.lower())]
+    members = named or members  # beside Census's tables a zip may hold a dictionary
     if not members:
         raise InputError(f"{path} holds no CSV file, only: {', '.join(archive.namelist()) or 'nothing'}")
     for member in members:
@@ -128,6 +132,11 @@ def _data_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]
 def _csv_table(file: IO[bytes], where: str) -> _Table:
     header = file.readline().decode("utf-8-sig", errors="replace").strip().split(",")
     names = [name.strip().strip('"') for name in header]
+    if names == [""]:
+        raise InputError(f"{where} is empty")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{where} has two columns of the same name: {', '.join(twice)}")
 
     def batches(columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         with _damage_told(where):
@@ -204,9 +213,12 @@ def _numbers_from_text(array: pa.Array, column: str, where: str) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     filled = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
     try:
-        return filled.cast(pa.float64())
+        numbers = filled.cast(pa.float64())
+        if not pc.any(pc.is_nan(numbers)).as_py():
+            return numbers
+        raise pa.ArrowInvalid("not a number, spelt out")
     except pa.ArrowInvalid:
-        number = pc.match_substring_regex(filled, r"^[-+]?\d+(\.\d*)?$")
+        number = pc.match_substring_regex(filled, r"^[-+]?\d+(\.\d*)?([eE][-+]?\d+)?$")
         bad = filled.filter(pc.invert(pc.fill_null(number, True)))
         example = bad[0].as_py() if len(bad) else "something"
         raise InputError(

@@ -3,7 +3,7 @@
 Facts of Census's data dictionaries 2017-2024 and its errata notes 118, 143, 145 and 146.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,8 @@ class Rename:
 
 BUILT = {1: 1939, **{code: 1920 + 10 * code for code in range(2, 9)}}
 BUILT |= dict.fromkeys(range(9, 14), 2000) | dict.fromkeys(range(14, 24), 2010) | {24: 2020}
+
+AREAS = ("PUMA", "MIGPUMA", "POWPUMA")
 
 RENAMES = (
     Rename("ST", "STATE"),
@@ -58,61 +60,53 @@ CHANGES = (
     Change(("MLPH", "MLPJ"), ("MLPHJ",), "two periods of service were merged in 2024"),
     Change(("VPS",), ("VPSP",), "periods of service were merged in 2024"),
     Change(("RAC2P",), ("RAC2P19", "RAC2P23"), "the 5-Year file of 2023 holds two lists of races"),
-    Change(("PUMA",), ("PUMA10", "PUMA20"), "the 5-Year file of 2022 holds the areas of two censuses"),
-    Change(("PUMA",), ("PUMA00", "PUMA10"), "5-Year files of 2012-2015 hold the areas of two censuses"),
+    *(
+        Change((area,), (f"{area}10", f"{area}20"), "areas of the censuses of 2010 and of 2020")
+        for area in AREAS
+    ),
     Change((), ("HHLDRAGEP", "HHLDRRAC1P", "HHLDRHISP"), "since 2021; before, look in the person file"),
     Change((), ("VACDUR", "VACOTH"), "only in 1-Year files since 2021"),
     Change((), ("SMARTPHONE", "HISPEED"), "since 2016"),
     Change(("BUS", "TOIL"), (), "no longer asked since 2020"),
 )
 
-SUPPRESSED = {
-    "JWAP": 888,
-    "JWMNP": 888,
-    "MIGSP": 888,
-    "MIGPUMA": 88888,
-    "ANC1P": 0,
-    "ANC2P": 0,
-    **dict.fromkeys(("BROADBND", "HISPEED", "OTHSVCEX", "SATELLITE", "DIALUP"), 8),
-    **dict.fromkeys(("ACCESS", "ACCESSINET", "TEL", "MARHD", "ANC"), 8),
-}
-"""Column -> the code by which Census hides the answers of some areas."""
+HIDDEN = "suppressed by Census"
+NO_BILL = "no separate bill"
+ELSEWHERE = "not applicable there"
 
-NO_BILL = {
-    "ELEP": (1, 2),
-    "FULP": (1, 2),
-    "WATP": (1, 2),
-    "GASP": (1, 2, 3),
+NO_ANSWER: Mapping[str, Mapping[int, str]] = {
+    **{column: {888: HIDDEN} for column in ("JWAP", "JWMNP", "MIGSP")},
+    **{column: {8: HIDDEN} for column in ("BROADBND", "HISPEED", "OTHSVCEX", "SATELLITE", "DIALUP")},
+    **{column: {8: HIDDEN} for column in ("ACCESS", "ACCESSINET", "TEL", "MARHD", "ANC")},
+    **{column: {0: HIDDEN} for column in ("ANC1P", "ANC2P")},
+    "MIGPUMA": {88888: HIDDEN},
+    **{column: {1: NO_BILL, 2: NO_BILL} for column in ("ELEP", "FULP", "WATP")},
+    "GASP": {1: NO_BILL, 2: NO_BILL, 3: NO_BILL},
+    **{column: {9: ELSEWHERE} for column in ("PLM", "PLMPRP", "RWAT")},
+    **{f"{area}{census}": {-9: ELSEWHERE} for area in AREAS for census in (10, 20)},
 }
-"""Until 2017 "in the rent" and "no charge" were written among the dollars; blank since 2018."""
+"""Column -> codes that are no answers, and what they mean.
 
-BY_INCOME_FACTOR = frozenset(
-    ["FINCP", "HINCP", "INTP", "OIP", "PAP", "PERNP", "PINCP", "RETP", "SEMP", "SSIP", "SSP", "WAGP"]
+Bills that there are not stood among the dollars until 2017 and are blank since. Code 9 of plumbing
+tells Puerto Rico from the rest, or the rest from it.
+"""
+
+# fmt: off
+BY_INCOME_FACTOR = (
+    "FINCP", "HINCP", "INTP", "OIP", "PAP", "PERNP", "PINCP", "RETP", "SEMP", "SSIP", "SSP", "WAGP",
 )
-BY_HOUSING_FACTOR = frozenset(
-    [
-        "CONP",
-        "ELEP",
-        "FULP",
-        "GASP",
-        "GRNTP",
-        "INSP",
-        "MHP",
-        "MRGP",
-        "RNTP",
-        "SMOCP",
-        "SMP",
-        "TAXAMT",
-        "VALP",
-        "WATP",
-    ]
+BY_HOUSING_FACTOR = (
+    "CONP", "ELEP", "FULP", "GASP", "GRNTP", "INSP", "MHP", "MRGP", "RNTP", "SMOCP", "SMP", "TAXAMT",
+    "VALP", "WATP",
 )
+# fmt: on
+
 VALUE_ADJUSTED_SINCE = 2022
 """5-Year files before hold house values (VALP) that are not to be adjusted."""
 
 FACTORS = {
-    **dict.fromkeys(sorted(BY_INCOME_FACTOR), "ADJINC"),
-    **dict.fromkeys(sorted(BY_HOUSING_FACTOR), "ADJHSG"),
+    **dict.fromkeys(BY_INCOME_FACTOR, "ADJINC"),
+    **dict.fromkeys(BY_HOUSING_FACTOR, "ADJHSG"),
 }
 """Column of dollars -> the column of factors that make years comparable."""
 
@@ -121,6 +115,14 @@ MILLIONTHS_ABOVE = 1000
 
 COMPANIONS = {"WKWN": "WKW"}
 """In 5-Year files of 2019-2022 a worker of an earlier year answered the second, not the first."""
+
+
+@dataclass(frozen=True)
+class Vintage:
+    """Of which year a file is, the last of the ``years`` (1 or 5) whose answers it holds."""
+
+    year: int
+    years: int
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,7 @@ def sources(wanted: Sequence[str], present: Collection[str], where: str) -> dict
         listing = "\n".join(f"  {column}{_why(column, present)}" for column in missing)
         raise InputError(
             f"{where} lacks {len(missing)} of the columns that are needed:\n{listing}\n"
-            f"Take another vintage, or leave questions out: leave_out: [{', '.join(missing)}] in the "
-            "dataset YAML."
+            "Take another vintage, or list the questions made of them under 'leave_out' in the dataset YAML."
         )
     return {column: at for column, at in found.items() if at}
 
@@ -181,6 +182,9 @@ def _why(column: str, present: Collection[str]) -> str:
     if changes:
         other = [c for c in changes[0].old + changes[0].new if c not in (column, *_twins(column, changes[0]))]
         return f": {changes[0].why}" + (f" (see {' and '.join(other)})" if other else "")
+    names = [r.old if column == r.new else r.new for r in RENAMES if column in (r.old, r.new)]
+    if names:
+        return f", nor has it {names[0]}, its name in other vintages"
     return did_you_mean(column, present)
 
 
@@ -188,10 +192,10 @@ def _twins(column: str, change: Change) -> tuple[str, ...]:
     return change.old if column in change.old else change.new
 
 
-def without_suppressed(
-    column: str, values: np.ma.MaskedArray, known: Iterable[int]
+def answers_only(
+    column: str, values: np.ma.MaskedArray, known: Collection[int]
 ) -> tuple[np.ma.MaskedArray, list[str]]:
-    """Turn suppressed answers, and bills that were none, into blanks.
+    """Turn codes that are no answers (``NO_ANSWER``) into blanks.
 
     Parameters
     ----------
@@ -204,53 +208,76 @@ def without_suppressed(
     values : the same, with more of it masked
     said : a line for people on each code that was turned into a blank
     """
-    codes = {SUPPRESSED[column]: "suppressed by Census"} if column in SUPPRESSED else {}
-    codes |= dict.fromkeys(NO_BILL.get(column, ()), "no separate bill")
     said = []
     blank = np.ma.getmaskarray(values).copy()
-    for code in sorted(set(codes) - set(known)):
+    for code, meaning in NO_ANSWER.get(column, {}).items():
         hit = (values == code).filled(False)
-        if hit.any():
+        if code not in known and hit.any():
             blank |= hit
-            said.append(f"{column}: {int(hit.sum()):,} records with {code} ({codes[code]}) count as blank")
+            said.append(f"{column}: {int(hit.sum()):,} records with {code} ({meaning}) count as blank")
     return np.ma.array(values.data, mask=blank), said
 
 
-def require_complete(raw: Mapping[str, np.ma.MaskedArray], where: str, years: int) -> None:
+def helpful(columns: Collection[str]) -> list[str]:
+    """Return the columns that help to read these, where a file has them: factors and companions."""
+    found = [table[c] for table in (FACTORS, COMPANIONS) for c in columns if c in table]
+    return [c for c in dict.fromkeys(found) if c not in columns]
+
+
+def require_complete(raw: Mapping[str, np.ma.MaskedArray], where: str, vintage: Vintage | None) -> None:
     """Check that the columns read mean the same for every record.
 
     Parameters
     ----------
     raw : the columns read, companions and factors among them where the file has them
     where : names the data, for the message
-    years : how many years of answers the file holds, 1 or 5
+    vintage : of the files, where it is known
 
     Raises
     ------
     InputError
         if some records answered a question under another column only, or if dollars of several
-        years come without the factors that make them comparable
+        years cannot be made comparable
     """
-    for column in raw:
-        factor = FACTORS.get(column)
-        if years > 1 and factor and factor not in raw:
-            raise InputError(f"{where}: {column} is in dollars of {years} years; the files lack {factor}")
     for column, companion in COMPANIONS.items():
-        if column not in raw or companion not in raw:
-            continue
-        mask = np.ma.getmaskarray
-        split = int((mask(raw[column]) & ~mask(raw[companion])).sum())
-        if split:
-            raise InputError(
-                f"{where}: {split:,} records have {companion} but no {column}{_why(column, [companion])}. "
-                f"Take another vintage, or leave the question out: leave_out: [{column}] in the dataset YAML."
-            )
+        if column in raw and companion in raw:
+            split = int((np.ma.getmaskarray(raw[column]) & ~np.ma.getmaskarray(raw[companion])).sum())
+            if split:
+                why = _why(column, [companion])
+                raise InputError(
+                    f"{where}: {split:,} records have {companion} but no {column}{why}. "
+                    "Take another vintage, or list the question under 'leave_out' in the dataset YAML."
+                )
+    for column in raw:
+        if column in FACTORS:
+            _require_factor(column, raw.get(FACTORS[column]), where, vintage)
+
+
+def _require_factor(
+    column: str, factor: np.ma.MaskedArray | None, where: str, vintage: Vintage | None
+) -> None:
+    name = FACTORS[column]
+    five = vintage is not None and vintage.years == 5
+    if factor is None:
+        if five:
+            raise InputError(f"{where}: {column} is in dollars of five years; the files lack {name}")
+        return
+    kinds = np.unique(factor.compressed())
+    if five and len(kinds) == 1 and len(factor) > 1 and name == "ADJINC":
+        raise InputError(f"{where}: {name} is the same for all records: these are not 5-Year files")
+    if not five and len(kinds) > 1:
+        raise InputError(
+            f"{where}: {name} differs between records, so they are of several years. Of a 5-Year file say so "
+            "in the dataset YAML ('year' and 'span: 5-Year'); files of single years cannot be put together."
+        )
+    if five and (np.ma.getmaskarray(factor).any() or (kinds <= 0).any()):
+        raise InputError(f"{where}: {name} is blank or not positive for some records")
 
 
 def in_one_years_dollars(
-    column: str, values: np.ma.MaskedArray, raw: Mapping[str, np.ma.MaskedArray], year: int | None
+    column: str, values: np.ma.MaskedArray, raw: Mapping[str, np.ma.MaskedArray], vintage: Vintage | None
 ) -> np.ma.MaskedArray:
-    """Adjust a column of dollars where the records are of several years.
+    """Adjust a column of dollars of a 5-Year file.
 
     Within one year the factor is one number, cannot move a decile, and is left alone, so that
     labels show dollars as reported.
@@ -259,18 +286,18 @@ def in_one_years_dollars(
     ----------
     column : the raw column's name
     values : dollars of shape (n,), masked where blank
-    raw : the columns read, ADJINC and ADJHSG among them where the file has them
-    year : the vintage, where it is known
+    raw : the columns read, checked by :func:`require_complete`
+    vintage : of the files, where it is known
 
     Returns
     -------
     whole dollars of the newest year, or ``values`` itself
     """
-    factor = raw.get(FACTORS.get(column, ""))
-    as_reported = column == "VALP" and year is not None and year < VALUE_ADJUSTED_SINCE
-    if factor is None or as_reported or len(np.unique(factor.compressed())) < 2:
+    if vintage is None or vintage.years == 1 or column not in FACTORS:
         return values
-    ratio = factor.filled(1.0)
+    if column == "VALP" and vintage.year < VALUE_ADJUSTED_SINCE:
+        return values
+    ratio = raw[FACTORS[column]].data
     ratio = np.where(ratio > MILLIONTHS_ABOVE, ratio / 1e6, ratio)
     adjusted = np.rint(values.data * ratio).astype(values.dtype)
     return np.ma.array(adjusted, mask=np.ma.getmaskarray(values))

@@ -9,6 +9,7 @@ from modp.config import Strict
 from modp.errors import InputError, did_you_mean
 from modp.pums.filters import FILTERS, FilterName
 from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
+from modp.pums.vintages import Vintage
 
 DATASETS = Path("workflow/datasets")
 QUESTION_SETS = Path("workflow/questions")
@@ -43,11 +44,6 @@ class CensusSource(Strict):
         return f"data/pums/{self.year}/{self.span}"
 
     @property
-    def years(self) -> int:
-        """How many years of answers a file holds."""
-        return int(self.span[0])
-
-    @property
     def by_hand(self) -> str:
         """The folder, below that of downloads, for files that a person fetched."""
         return f"{self.year}-{self.span}"
@@ -76,6 +72,9 @@ class Dataset(Strict):
     ``leave_out`` names questions that the files do not have; ``state_question`` adds the state
     (one category for each of the states it lists) as a last question; ``keep`` names filters of
     records; ``unknown`` says what becomes of an answer that the question set does not know.
+    ``published`` names the part of workflow/published/accuracy.yaml with the paper's numbers, for
+    the paper's own data. ``year`` and ``span`` tell the vintage of ``files`` of Census's, which is
+    needed for those of five years.
     """
 
     title: str
@@ -88,11 +87,18 @@ class Dataset(Strict):
     state_question: list[str] = Field(default_factory=list)
     keep: list[FilterName] = Field(default_factory=list)
     unknown: Literal["refuse", "category"] = "refuse"
+    published: str | None = None
+    year: int | None = Field(default=None, ge=2017)
+    span: Literal["1-Year", "5-Year"] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
         if bool(self.files) == bool(self.census):
             raise ValueError("give either 'files' (a list of paths) or 'census'")
+        if self.census and (self.year or self.span):
+            raise ValueError("'year' and 'span' go into 'census', or beside 'files'")
+        if (self.year is None) != (self.span is None):
+            raise ValueError("'year' and 'span' go together")
         names = self.names
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
@@ -101,6 +107,12 @@ class Dataset(Strict):
             if name not in names:
                 raise ValueError(f"sha256: no file {name!r} in this data set{did_you_mean(name, names)}")
         return self
+
+    @property
+    def vintage(self) -> Vintage | None:
+        """Of which year and how many the files are, where the data set says so."""
+        source = self.census or self
+        return Vintage(source.year, int(source.span[0])) if source.year and source.span else None
 
     @model_validator(mode="after")
     def _state_question_names_states(self) -> "Dataset":

@@ -1,0 +1,347 @@
+"""The figures show the numbers they were given, on the paper's axes, however few there are."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.legend import Legend
+from matplotlib.patches import StepPatch
+from matplotlib.text import Text
+
+from modp.accuracy import figure_of_merit
+from modp.figures import gates, hiding, merit, style
+
+pytestmark = pytest.mark.filterwarnings("error")
+TITLE = "Alaska, West Virginia, Wyoming 2021 persons: model_5_15, zeros removed"
+NAN = np.full(9, np.nan)
+NONE = np.zeros(0)
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def rng():
+    return np.random.default_rng(11)
+
+
+def gate(n, blades):
+    return rng().dirichlet(np.full(blades, 0.2), n)
+
+
+def lines(axis, gid):
+    return [line for line in axis.lines if line.get_gid() == gid]
+
+
+def steps(axis):
+    return next(patch for patch in axis.patches if isinstance(patch, StepPatch)).get_data()
+
+
+def texts(figure):
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+def heat(size, names, starts, order=()):
+    values = rng().gamma(1, 1, (size, size))
+    return merit.merit_heatmap(values + values.T, names, np.array(starts), order, TITLE)
+
+
+def ranked(n):
+    return {"plain": rng().integers(1, 900, n), "zeros removed": rng().integers(1, 90, n)}
+
+
+MANY_NAMES = [f"QUESTION{q}" for q in range(40)]
+DRAWN = {
+    "z against d": lambda: merit.z_against_d(
+        rng().normal(0, 0.2, 900), rng().normal(0, 2, 900), np.arange(900), TITLE
+    ),
+    "z against d, one": lambda: merit.z_against_d(np.zeros(1), np.zeros(1), np.zeros(1), TITLE),
+    "z against d, NaN": lambda: merit.z_against_d(NAN, NAN, np.arange(9), TITLE),
+    "merit": lambda: merit.merit_histogram(rng().gamma(1, 1, 900), TITLE),
+    "merit, NaN": lambda: merit.merit_histogram(NAN, TITLE),
+    "merit, none": lambda: merit.merit_histogram(NONE, TITLE),
+    "heat map": lambda: heat(130, MANY_NAMES, [*range(0, 78, 2), 90, 130], MANY_NAMES[20:]),
+    "heat map, one question": lambda: heat(2, ["SEX"], [0, 2]),
+    "heat map, one category": lambda: heat(1, ["ONE"], [0, 1]),
+    "heat map, NaN": lambda: merit.merit_heatmap(
+        np.full((4, 4), np.nan), ["A", "B"], np.array([0, 2, 4]), ["B"], TITLE
+    ),
+    "triangle": lambda: gates.triangle(gate(900, 3), TITLE),
+    "triangle, nine": lambda: gates.triangle(gate(9, 3), TITLE),
+    "triangle, none": lambda: gates.triangle(np.zeros((0, 3)), TITLE),
+    "triangle, NaN": lambda: gates.triangle(np.full((9, 3), np.nan), TITLE),
+    "weights": lambda: gates.weight_histogram(gate(900, 5), TITLE),
+    "weights, one blade": lambda: gates.weight_histogram(np.ones((9, 1)), TITLE),
+    "weights, none": lambda: gates.weight_histogram(np.zeros((0, 5)), TITLE),
+    "survival": lambda: gates.survival(gate(900, 5), TITLE),
+    "survival, one blade": lambda: gates.survival(np.ones((9, 1)), TITLE),
+    "survival, none": lambda: gates.survival(np.zeros((0, 5)), TITLE),
+    "survival, NaN": lambda: gates.survival(np.full((9, 2), np.nan), TITLE),
+    "co-assignment": lambda: gates.co_assignment(
+        [("model_5_15", gate(900, 5), "model_3_10", gate(900, 3))], TITLE
+    ),
+    "co-assignment, two": lambda: gates.co_assignment(
+        [
+            ("model_5_15", gate(900, 5), "model_3_10", gate(900, 3)),
+            ("model_12_24", gate(900, 12), "model_12_24", gate(900, 12)),
+        ],
+        TITLE,
+    ),
+    "co-assignment, none": lambda: gates.co_assignment(
+        [("a", np.zeros((0, 2)), "b", np.zeros((0, 1)))], TITLE
+    ),
+    "entropy": lambda: hiding.entropy_histogram(rng().normal(15, 4, 900).clip(0), TITLE),
+    "entropy, none": lambda: hiding.entropy_histogram(NONE, TITLE),
+    "entropy, NaN": lambda: hiding.entropy_histogram(NAN, TITLE),
+    "two multiplicities": lambda: hiding.two_multiplicities(
+        rng().integers(1, 90, 900), rng().normal(15, 4, 900).clip(0), rng(), TITLE
+    ),
+    "two multiplicities, large": lambda: hiding.two_multiplicities(
+        np.full(9, 40_000), np.full(9, 160.0), rng(), TITLE
+    ),
+    "two multiplicities, none": lambda: hiding.two_multiplicities(NONE, NONE, rng(), TITLE),
+    "two multiplicities, NaN": lambda: hiding.two_multiplicities(np.ones(9), NAN, rng(), TITLE),
+    "effective": lambda: hiding.effective_histogram(rng().normal(4, 1, 900), TITLE),
+    "effective, equal": lambda: hiding.effective_histogram(np.zeros(9), TITLE),
+    "effective, NaN": lambda: hiding.effective_histogram(NAN, TITLE),
+    "causal ranks": lambda: hiding.causal_ranks(ranked(900), 30_000, TITLE),
+    "causal ranks, nine records": lambda: hiding.causal_ranks({"one": np.array([1, 9, 4])}, 9, TITLE),
+    "causal ranks, none": lambda: hiding.causal_ranks({"none": np.zeros(0, np.int64)}, 9, TITLE),
+    "causal ranks, no table": lambda: hiding.causal_ranks({}, 9, TITLE),
+}
+
+
+def written(figure):
+    """The words on the figure that have to be read whole: titles, labels, notes and legends."""
+    found = [*figure.texts, figure._suptitle]
+    for axis in figure.findobj(Axes):
+        found += [*axis.texts, axis.xaxis.label, axis.yaxis.label]
+        found += [axis.title, axis._left_title, axis._right_title]
+    for legend in figure.findobj(Legend):
+        found += [*legend.get_texts(), legend.get_title()]
+    return [text for text in found if text.get_text()]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_figure_draws_without_warnings_and_keeps_its_words_on_the_page(name):
+    figure = DRAWN[name]()
+    style.settle(figure)
+    page, off = figure.bbox.padded(1), {}
+    for text in written(figure):
+        box = text.get_window_extent()
+        if not (page.contains(*box.min) and page.contains(*box.max)):
+            off[text.get_text()] = box
+    assert off == {}
+    assert TITLE.split()[0] in texts(figure)
+
+
+def test_a_long_title_is_broken_into_lines():
+    figure = hiding.entropy_histogram(np.ones(3), "word " * 30)
+    assert figure.get_suptitle().count("\n") == 3
+
+
+def test_z_against_d_shows_every_cell_on_the_papers_axes():
+    d, z, counts = np.array([-0.1, 0.2, np.nan, 0.7]), np.array([1, -2, 3, 4.0]), np.array([5, 50, 1, 500])
+    figure = merit.z_against_d(d, z, counts, TITLE)
+    axis, above, right, _ = figure.axes
+    dots = axis.collections[0]
+    assert dots.get_offsets().tolist() == [[0.1, 1], [0.2, 2], [0.7, 4]]
+    assert dots.get_array().tolist() == [0, 0.5, 1]
+    assert (axis.get_xlim(), axis.get_ylim()) == ((0, 0.5), (0, 12))
+    above_counts, above_edges, _ = steps(above)
+    right_counts, right_edges, _ = steps(right)
+    assert np.diff(above_edges) == pytest.approx(0.008) and np.diff(right_edges) == pytest.approx(0.15)
+    assert (above_counts.sum(), right_counts.sum()) == (2, 3)
+    assert "median d 0.200, median z 2.00" in texts(figure)
+    assert "33% of 3 cells" in texts(figure)
+
+
+def test_equal_true_counts_have_one_colour():
+    figure = merit.z_against_d(np.full(4, 0.1), np.ones(4), np.array([0, 0, 0, 7]), TITLE)
+    assert figure.axes[0].collections[0].get_array().tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
+
+
+@pytest.mark.parametrize("level", merit.LEVELS)
+def test_the_contours_are_those_of_the_figure_of_merit(level):
+    figure = merit.z_against_d(np.full(4, 0.1), np.ones(4), np.arange(4), TITLE)
+    (line,) = lines(figure.axes[0], f"merit {level:g}")
+    d, z = line.get_data()
+    assert figure_of_merit(d, z) == pytest.approx(np.full(len(d), level))
+    assert z[0] == pytest.approx(12) and d[-1] == pytest.approx(0.5)
+
+
+def test_the_contour_ends_where_no_z_is_bad_enough():
+    assert np.isnan(merit.contour(1, np.array([0.0, 0.05]))).all()
+    assert merit.contour(2, np.array([0.2])) == pytest.approx([2])
+
+
+def test_merit_histogram_has_150_bins_from_0_to_3():
+    figure = merit.merit_histogram(np.array([0.0, 0.01, 1.0, 2.999, 40.0, np.nan]), TITLE)
+    counts, edges, _ = steps(figure.axes[0])
+    assert (len(counts), edges[0], edges[-1]) == (150, 0, 3)
+    assert (counts[0], counts[50], counts[149], counts.sum()) == (2, 1, 1, 4)
+    assert figure.axes[0].get_xlim() == (0, 3)
+    assert "60% of the cells at most 1, 20% beyond 3" in texts(figure)
+
+
+def test_merit_heatmap_is_reordered_by_question():
+    values = np.arange(25.0).reshape(5, 5)
+    figure = merit.merit_heatmap(values, ["A", "B", "C"], np.array([0, 2, 3, 5]), ["C", "X", "A"], TITLE)
+    image = figure.axes[0].images[0]
+    moved = [3, 4, 0, 1, 2]
+    assert image.get_array().tolist() == values[np.ix_(moved, moved)].tolist()
+    assert image.get_clim() == (0, 6)
+    names = [text for text in figure.axes[0].texts if len(text.get_text()) == 1]
+    assert [name.get_text() for name in names] == ["C", "A", "B"]
+    assert [name.get_position()[1] for name in names] == [1, 3, 4.5]
+
+
+def test_questions_not_in_the_order_follow_in_their_own():
+    assert merit.drawn_order(["A", "B", "C", "D"], ["D", "B", "D"]) == [3, 1, 0, 2]
+    assert merit.drawn_order(["A", "B"], []) == [0, 1]
+    assert len(set(merit.PAPER_ORDER)) == 38
+
+
+def test_names_are_spread_no_farther_than_needed():
+    assert merit._spread(np.array([1.0, 5.0, 9.0]), 2, 10) == pytest.approx([1, 5, 9])
+    assert merit._spread(np.array([4.5, 5.0, 5.5]), 2, 10) == pytest.approx([3, 5, 7])
+    assert merit._spread(np.array([9.0, 9.5, 9.8]), 2, 10) == pytest.approx([5, 7, 9])
+
+
+def test_triangle_places_each_record():
+    weights = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]])
+    figure = gates.triangle(weights, TITLE)
+    (dots,) = lines(figure.axes[0], "records")
+    height = 3**0.5 / 2
+    expected = np.array([[0, 0], [1, 0], [0.5, height], [0.5, 0], [0.5, height / 3]])
+    assert dots.get_xydata() == pytest.approx(expected)
+    assert "60% of the records weigh one blade above 0.9,\n20% weigh all three" in texts(figure)
+    assert "blade 3\nalone: 20%" in texts(figure)
+
+
+@pytest.mark.parametrize(("n", "shown"), [(20_000, 20_000), (20_010, 2_001)])
+def test_many_records_are_thinned_to_every_tenth(n, shown):
+    (dots,) = lines(gates.triangle(gate(n, 3), TITLE).axes[0], "records")
+    assert len(dots.get_xdata()) == shown
+    both = hiding.two_multiplicities(np.ones(n), np.ones(n), rng(), TITLE)
+    assert len(lines(both.axes[0], "records")[0].get_xdata()) == shown
+
+
+def test_weight_histogram_has_100_bins_from_0_to_1_on_a_logarithmic_axis():
+    figure = gates.weight_histogram(np.array([[0.0, 1.0], [0.005, 0.995], [0.505, 0.495]]), TITLE)
+    counts, edges, _ = steps(figure.axes[0])
+    assert (len(counts), edges[0], edges[-1]) == (100, 0, 1)
+    assert (counts[0], counts[49], counts[50], counts[99]) == (2, 1, 1, 2)
+    assert figure.axes[0].get_yscale() == "log"
+
+
+def test_survival_is_the_share_of_records_with_a_larger_weight():
+    weights = gate(300, 5)
+    axis = gates.survival(weights, TITLE).axes[0]
+    ordered = -np.sort(-weights, axis=1)
+    assert axis.get_xlim() == (1e-4, 1.2)
+    assert [line.get_label() for line in axis.lines] == ["largest", "second", "third", "fourth"]
+    for rank, line in enumerate(axis.lines):
+        at, share = line.get_data()
+        slow = [(ordered[:, rank] > w).mean() for w in at]
+        assert share == pytest.approx(np.array(slow))
+
+
+def test_survival_has_no_more_curves_than_blades():
+    assert len(gates.survival(gate(50, 2), TITLE).axes[0].lines) == 2
+
+
+def test_co_assignment_counts_records_given_to_one_blade_by_both():
+    a = np.array([[0.95, 0.05], [0.95, 0.05], [0.02, 0.98], [0.5, 0.5]])
+    b = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.91, 0.09, 0.0], [1.0, 0.0, 0.0]])
+    figure = gates.co_assignment([("a", a, "b", b)], TITLE)
+    axis = figure.axes[0]
+    assert axis.images[0].get_array().tolist() == [[0, 1], [0, 0], [2, 0]]
+    assert [text.get_text() for text in axis.texts] == ["0", "1", "0", "0", "2", "0"]
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("blade of a", "blade of b")
+    assert "75% of the records" in texts(figure)
+
+
+def test_co_assignment_of_many_cells_is_not_annotated():
+    figure = gates.co_assignment([("a", gate(90, 12), "b", gate(90, 12))], TITLE)
+    assert not figure.axes[0].texts
+
+
+def test_entropy_histogram_has_50_bins_to_25_bits_and_more_where_needed():
+    counts, edges, _ = steps(hiding.entropy_histogram(np.array([0.2, 6.0, 24.9]), TITLE).axes[0])
+    assert (len(counts), edges[0], edges[-1], counts.sum()) == (50, 0, 25, 3)
+    figure = hiding.entropy_histogram(np.array([6.0, 25.0, 31.2]), TITLE)
+    counts, edges, _ = steps(figure.axes[0])
+    assert (edges[-1], counts.sum(), counts[12], counts[50]) == (31.5, 3, 1, 1)
+    assert np.diff(edges) == pytest.approx(0.5)
+    assert "median 25.0 bits: one of about 34,000,000 alternatives" in texts(figure)
+
+
+def test_two_multiplicities_shows_whole_numbers_broadened_by_half():
+    multiplicity, bits = rng().integers(1, 500, 300), rng().uniform(0, 20, 300)
+    axis = hiding.two_multiplicities(multiplicity, bits, rng(), TITLE).axes[0]
+    (dots,) = lines(axis, "records")
+    assert dots.get_xdata() == pytest.approx(2**bits)
+    shift = dots.get_ydata() - multiplicity
+    assert np.abs(shift).max() <= 0.5 and np.unique(shift).size == 300
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    assert axis.get_xlim() == (1, 1e7) and axis.get_ylim() == (0.3, 700)
+
+
+def test_two_multiplicities_reaches_as_far_as_the_data():
+    axis = hiding.two_multiplicities(np.array([5_000]), np.array([40.0]), rng(), TITLE).axes[0]
+    assert axis.get_xlim()[1] > 2.0**40 and axis.get_ylim()[1] > 5_000
+
+
+def test_two_multiplicities_counts_shares_over_all_records():
+    figure = hiding.two_multiplicities(np.array([1, 1, 4, 8]), np.array([3.0, 20.0, 1.0, 20.0]), rng(), TITLE)
+    assert "50% of the true records are unique" in texts(figure)
+    assert "below 10: 50%, below 1,000: 50%" in texts(figure)
+
+
+def test_effective_histogram_has_50_bins_over_the_data():
+    values = np.array([1.0, 3.0, 4.0, 6.0, np.nan])
+    figure = hiding.effective_histogram(values, TITLE)
+    counts, edges, _ = steps(figure.axes[0])
+    assert (len(counts), edges[0], edges[-1], counts.sum()) == (50, 1, 6, 4)
+    assert "median $10^{3.5}$; below 10: 0%, below 1,000: 25%" in texts(figure)
+
+
+def test_causal_ranks_are_cumulative_and_say_the_share_at_1_and_10():
+    ranks = np.array([1, 5, 5, 10, 2_000])
+    figure = hiding.causal_ranks({"plain": ranks}, 30_000, TITLE)
+    axis = figure.axes[0]
+    curve = next(line for line in axis.lines if line.get_drawstyle() == "steps-post")
+    x, y = curve.get_data()
+    assert x.tolist() == [1, 5, 10, 2_000, 30_000]
+    assert y == pytest.approx([0.2, 0.6, 0.8, 1, 1])
+    assert axis.get_xlim() == (1, 30_000) and axis.get_ylim() == (1e-3, 1)
+    assert "plain: 20% at 1, 80% at 10, median 5" in texts(figure)
+    assert [line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "o"] == [
+        [[1, 0.2]],
+        [[10, 0.8]],
+    ]
+
+
+def test_causal_ranks_mark_no_share_below_the_axis():
+    ranks = np.concatenate([[7], np.full(5_000, 400)])
+    axis = hiding.causal_ranks({"a": ranks}, 30_000, TITLE).axes[0]
+    assert not [line for line in axis.lines if line.get_marker() == "o"]
+
+
+@pytest.mark.parametrize(
+    ("n", "largest", "limit"), [(292_919, 900, 1e5), (292_919, 200_000, 200_000), (9, 3, 10)]
+)
+def test_causal_ranks_end_at_100000_or_at_the_data(n, largest, limit):
+    figure = hiding.causal_ranks({"a": np.array([1, largest])}, n, TITLE)
+    assert figure.axes[0].get_xlim() == (1, limit)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0%"), (0.00018, "0.018%"), (0.0123, "1.2%"), (0.5, "50%"), (0.9999, ">99%"), (1, "100%")],
+)
+def test_shares_are_written_with_two_figures(share, text):
+    assert style.percent(share) == text

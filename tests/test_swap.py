@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modp import swap
+from modp.crosstab import crosstab, structural_zeros
+from modp.postprocess import violations
+from modp.swap import Limits
+
+STARTS = np.array([0, 2, 5, 9])
+CPU = torch.device("cpu")
+KINDS = pytest.mark.parametrize("kind", [swap._OneByOne, swap._ManyAtOnce])
+PLENTY = Limits(passes=20, seconds=60, improvement=0.0)
+
+
+def table(n: int, seed: int, linked: bool) -> np.ndarray:
+    """Three questions, of which the later two follow the first, or not."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 2, n)
+    pull = rng.random((2, n)) < (0.7 if linked else 0)
+    second = np.where(pull[0], first, rng.integers(0, 3, n))
+    third = np.where(pull[1], 2 * first, rng.integers(0, 4, n))
+    return np.column_stack([first, second, third]).astype(np.int16)
+
+
+def slow_discrepancy(codes: np.ndarray, true: np.ndarray, n_true: int) -> float:
+    """The sum that swapping lowers, cell by cell."""
+    total, question = 0.0, np.repeat(np.arange(3), np.diff(STARTS))
+    counts = crosstab(codes, STARTS)
+    for i in range(9):
+        for j in range(i):
+            if question[i] != question[j]:
+                total += np.log((counts[i, j] * n_true / len(codes) + 1) / (true[i, j] + 1)) ** 2
+    return total
+
+
+@KINDS
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 60), st.integers(0, 10**6))
+def test_swapping_keeps_single_counts_lowers_the_sum_and_makes_no_zero(kind, n, seed):
+    true = crosstab(table(40, seed, linked=True), STARTS)
+    before = table(n, seed + 1, linked=False)
+    state = kind(before, true, 40, STARTS, CPU)
+    rng = np.random.default_rng(seed)
+    last = slow_discrepancy(before, true, 40)
+    for question in (0, 1, 2, 0, 1, 2):
+        state.improve(question, rng)
+        codes = state.codes()
+        assert (state.counts.__array__() == crosstab(codes, STARTS)).all()
+        now = slow_discrepancy(codes, true, 40)
+        assert now <= last + 1e-9 and np.isclose(state.discrepancy(), now)
+        last = now
+    zeros = structural_zeros(true, STARTS)
+    held = [violations(c, zeros, STARTS) for c in (before, codes)]
+    assert not (held[1] & ~held[0]).any()
+    for q in range(3):
+        assert (np.bincount(before[:, q], minlength=4) == np.bincount(codes[:, q], minlength=4)).all()
+
+
+@KINDS
+def test_swapping_makes_independent_answers_depend_as_they_should(kind, monkeypatch):
+    monkeypatch.setattr(swap, "_OneByOne", kind)
+    truth = table(3000, 1, linked=True)
+    true = crosstab(truth, STARTS)
+    drawn = np.column_stack([np.random.default_rng(q).permutation(truth[:, q]) for q in range(3)])
+    said = []
+    limits = Limits(passes=60, seconds=60, improvement=1e-4)
+    rng = np.random.default_rng(5)
+    mended = swap.swap(drawn, true, 3000, STARTS, limits, rng, CPU, lambda *line: said.append(line))
+    before, after = (slow_discrepancy(c, true, 3000) for c in (drawn, mended))
+    assert after < 0.01 * before
+    assert [s for _, s in said] == sorted([s for _, s in said], reverse=True)
+
+
+def test_the_same_seed_swaps_the_same():
+    true = crosstab(table(500, 1, linked=True), STARTS)
+    drawn = table(400, 2, linked=False)
+    first, again, other = (
+        swap.swap(drawn, true, 500, STARTS, PLENTY, np.random.default_rng(s), CPU, lambda *_: None)
+        for s in (1, 1, 2)
+    )
+    assert (first == again).all() and (first != other).any()
+
+
+def test_limits_end_the_swapping():
+    true = crosstab(table(500, 1, linked=True), STARTS)
+    drawn = table(400, 2, linked=False)
+    for limits, passes in [
+        (Limits(3, 60, 0.0), 3),
+        (Limits(50, 60, 0.9999), 1),
+        (Limits(50, 0.0, 0.0), 1),
+    ]:
+        said = []
+        swap.swap(
+            drawn,
+            true,
+            500,
+            STARTS,
+            limits,
+            np.random.default_rng(1),
+            CPU,
+            lambda *line, s=said: s.append(line),
+        )
+        assert len(said) == passes

@@ -1,0 +1,47 @@
+"""Measure in how large a crowd the records of one synthetic table hide."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from modp import privacy, records, seeds
+from modp.cli.inputs import coded
+from modp.cli.output import Log, written
+
+RANKED = 10_000
+"""Synthetic records whose causal partner is ranked, chosen at random if there are more."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--synthetic", type=Path, required=True)
+    parser.add_argument("--row", required=True, help="model/variant")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="one line a synthetic record")
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Count the crowds, rank the partners."""
+    codes, codebook = coded(options.records, options.codebook)
+    synthetic, extra = records.read(options.synthetic, codebook, ["record", "entropy_bits"])
+    record = extra["record"]
+    rng = seeds.generator(options.seed, "ranked", options.row)
+    chosen = np.sort(rng.permutation(len(synthetic))[:RANKED])
+    ranks = np.zeros(len(synthetic), np.int64)
+    ranks[chosen] = privacy.causal_rank(codes, synthetic, record, chosen)
+    table = {
+        "record": record,
+        "entropy_bits": extra["entropy_bits"],
+        "multiplicity": privacy.multiplicity(codes)[record],
+        "causal_rank": pa.array(ranks, mask=ranks == 0),
+    }
+    with written(options.out) as path:
+        pq.write_table(pa.table(table), path, compression="zstd")
+    if len(chosen):
+        nearest = np.mean(ranks[chosen] == 1)
+        log(f"{options.row}: the nearest true record is the causal one for {nearest:.1%}")
