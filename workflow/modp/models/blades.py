@@ -82,6 +82,16 @@ class Blades(nn.Module):
         exponentials = torch.exp(affine.clamp(-LARGEST_LOGIT, LARGEST_LOGIT))
         return exponentials / (exponentials @ self.blocks @ self.blocks.T)
 
+    def question(self, records: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Return the predictions of the columns of one question alone, (n, stop - start)."""
+        weight = (self.weight * self.mask)[:, :, start:stop]
+        affine = torch.einsum("nk,kbc->nbc", records, weight) + self.bias[:, start:stop]
+        if self.shape.link == "sigmoid":
+            outputs = torch.sigmoid(affine)
+        else:
+            outputs = torch.softmax(affine.clamp(-LARGEST_LOGIT, LARGEST_LOGIT), dim=2)
+        return torch.einsum("nb,nbc->nc", self.gate(records), outputs)
+
     def gate(self, records: torch.Tensor) -> torch.Tensor:
         """Return the blades' weights, (n, blades), each record's summing to one."""
         hidden = torch.relu(self.gate_in(records))

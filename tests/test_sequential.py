@@ -1,0 +1,70 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modp import sequential
+from modp.crosstab import crosstab, structural_zeros
+from modp.postprocess import violations
+
+STARTS = np.array([0, 2, 5])
+
+
+def joint() -> np.ndarray:
+    """A distribution of two questions, with an impossible pair of answers."""
+    table = np.array([[0.3, 0.1, 0.0], [0.05, 0.25, 0.3]])
+    return table / table.sum()
+
+
+def draw_from(table: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    flat = rng.choice(table.size, n, p=table.ravel())
+    return np.column_stack(np.unravel_index(flat, table.shape)).astype(np.int16)
+
+
+def exact(table: np.ndarray):
+    """What predicts each question from the other with the table's own conditionals."""
+
+    def predict(binary: np.ndarray, q: int) -> np.ndarray:
+        other = binary[:, 2:] if q == 0 else binary[:, :2]
+        return other @ (table.T if q == 0 else table)
+
+    return predict
+
+
+NONE = np.zeros((5, 5), bool)
+
+
+def test_exact_conditionals_leave_the_joint_distribution_as_it_is():
+    rng = np.random.default_rng(1)
+    codes = draw_from(joint(), 40_000, rng)
+    swept, _ = sequential.sweep(codes, STARTS, NONE, exact(joint()), rng)
+    counts = np.zeros((2, 3))
+    np.add.at(counts, tuple(swept.T), 1)
+    expected = 40_000 * joint()
+    chi2 = ((counts - expected) ** 2 / np.where(expected > 0, expected, 1)).sum()
+    assert counts[0, 2] == 0 and chi2 < 18.5  # the 0.1% point of four degrees of freedom
+    assert (swept != codes).any(axis=1).mean() > 0.3
+
+
+@settings(deadline=None)
+@given(st.integers(1, 40), st.integers(0, 10**6))
+def test_no_structural_zero_appears_whatever_the_predictions(n, seed):
+    rng = np.random.default_rng(seed)
+    codes = draw_from(joint(), n, rng)
+    zeros = structural_zeros(crosstab(codes, STARTS), STARTS)
+    predict = lambda binary, q: rng.random((len(binary), (2, 3)[q]))  # noqa: E731
+    swept, bits = sequential.sweep(codes, STARTS, zeros, predict, rng)
+    assert not violations(swept, zeros, STARTS).any()
+    assert (bits >= 0).all() and (bits <= np.log2(2) + np.log2(3) + 1e-9).all()
+
+
+def test_bits_are_those_of_the_distributions_drawn_from():
+    even = lambda binary, q: np.ones((len(binary), (2, 3)[q]))  # noqa: E731
+    codes = np.zeros((1, 2), np.int16)
+    _, bits = sequential.sweep(codes, STARTS, NONE, even, np.random.default_rng(0))
+    assert np.isclose(bits[0], 1 + np.log2(3))
+    forbidden = NONE.copy()
+    forbidden[0, 3:] = forbidden[1, 3:] = True  # the second question has one answer left
+    _, bits = sequential.sweep(codes, STARTS, forbidden | forbidden.T, even, np.random.default_rng(0))
+    assert np.isclose(bits[0], 1)
+    _, bits = sequential.sweep(codes, STARTS, NONE, lambda b, q: 0 * even(b, q), np.random.default_rng(0))
+    assert bits[0] == 0
