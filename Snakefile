@@ -23,6 +23,7 @@ rule all:
         rules.coded.input,
         rules.trained.input,
         expand(rules.synthesize.output, model=MODELS),
+        expand(rules.frontier.output, model=[*MODELS, *STATIONARY]),
         rules.reported.input,
 
 

@@ -51,7 +51,7 @@ def test_the_repositorys_parameters_are_valid():
         ("variants/3/pass_through", 1.5, "variants.3.pass_through", "less than 1"),
         ("variants/3/threshold", 0.5, "variants.3", "'threshold'"),
         ("variants/5/instances", 7, "variants.5 (model_5_15/postprocessed)", "needs 7 instances"),
-        ("variants/3/name", "plain", "variants.3 (model_5_15/plain)", "listed twice"),
+        ("variants/3/name", "plain", "model_5_15/plain", "listed twice"),
         ("variants/3/name", "../up", "variants.3.name", "pattern"),
         ("figures/fig01_bootstrap/of", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
         ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
@@ -9,7 +10,7 @@ from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
 from modp.accuracy import figure_of_merit
-from modp.figures import gates, hiding, merit, style
+from modp.figures import frontier, gates, hiding, merit, style, three_way
 
 pytestmark = pytest.mark.filterwarnings("error")
 TITLE = "Alaska, West Virginia, Wyoming 2021 persons: model_5_15, zeros removed"
@@ -345,3 +346,35 @@ def test_causal_ranks_end_at_100000_or_at_the_data(n, largest, limit):
 )
 def test_shares_are_written_with_two_figures(share, text):
     assert style.percent(share) == text
+
+
+def test_frontier_marks_every_row_and_curve_as_multiples_of_the_ideal():
+    points = pd.DataFrame(
+        [
+            ("marginals", "stationary", 0.0, 1.2, 0.0),
+            ("sweeps", "stationary", 1.0, 0.1, 0.2),
+            ("sweeps", "stationary", 20.0, 0.12, 0.01),
+            ("pass-through", "model_5_15", 0.5, 0.2, 0.5),
+        ],
+        columns=["curve", "model", "parameter", "median", "within_10"],
+    )
+    rows = pd.DataFrame({"within_10": [0.05, 0.3], "median": [0.3, 0.2]})
+    figure = frontier.draw(points, rows, 0.1, "title")
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].lines}
+    assert np.allclose(drawn["independent marginals"], [[0, 12]])
+    assert np.allclose(drawn["rows of the accuracy table"], [[0.05, 3], [0.3, 2]])
+    assert np.allclose(drawn["stationary, number of sweeps"], [[0.2, 1], [0.01, 1.2]])
+    written = {text.get_text() for text in figure.axes[0].texts}
+    assert {"1", "20", "0.5", "bootstrap resample"} <= written
+
+
+def test_frontier_without_any_curve_is_drawn():
+    empty = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
+    frontier.draw(empty, pd.DataFrame({"within_10": [], "median": []}), 0.1, "title")
+
+
+def test_three_way_curves_are_the_sorted_medians():
+    figure = three_way.draw({"a": np.array([0.3, 0.1]), "none": np.zeros(0)}, "title")
+    line = figure.axes[0].lines[0]
+    assert line.get_xdata().tolist() == [0.1, 0.3] and line.get_ydata().tolist() == [0.5, 1.0]
+    assert "a: 0.200" in line.get_label()

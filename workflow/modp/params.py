@@ -1,7 +1,7 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -15,7 +15,7 @@ RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
-OTHER_FIGURES = ("accuracy", "training")
+OTHER_FIGURES = ("accuracy", "training", "frontier", "three_way")
 """Figures that every run has, beside the crosstabs that params.yaml lists."""
 
 
@@ -106,6 +106,41 @@ class Variant(Strict):
         return f"{self.model}/{self.name}"
 
 
+class StationaryModel(Strict):
+    """A stationary pairwise model: one distribution that reproduces all pair crosstabs.
+
+    Chains start at the true records and are swept until their crosstab is the true one up to
+    sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no
+    longer falls, or for ``most_windows`` times ten sweeps at each of three sizes of steps.
+    ``pair_step`` and ``margin_step`` set the steps of pairs and single categories; a fit that diverges
+    halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
+    categories, so that pairs of a handful of records are not moved by their noise.
+    """
+
+    tolerance: float = Field(default=0.02, gt=0)
+    most_windows: int = Field(default=12, ge=1)
+    pair_step: float = Field(default=3.5, gt=0)
+    margin_step: float = Field(default=0.4, gt=0)
+    damping: float = Field(default=5.0, ge=0)
+
+
+class SweptRow(Strict):
+    """One row of the accuracy table: records redrawn one question after the other.
+
+    Each of the ``sweeps`` redraws all questions of every true record once, each given the record's
+    current other answers, structural zeros excluded. More sweeps leave less of the true record.
+    """
+
+    model: str
+    name: Name
+    sweeps: int = Field(ge=1)
+
+    @property
+    def row(self) -> str:
+        """The row's name, ``model/name``."""
+        return f"{self.model}/{self.name}"
+
+
 ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap")
 DRAWN_FIGURES = ("entropy", "multiplicities", "effective_multiplicity", "causal_rank")
 GATE_FIGURES = ("gate_triangle", "gate_histogram", "gate_survival", "co_assignment")
@@ -170,7 +205,9 @@ class Params(Strict):
     device: str
     instances: int = Field(ge=1)
     models: dict[Name, BladesModel] = Field(min_length=1)
+    stationary: dict[Name, StationaryModel]
     variants: list[Variant] = Field(min_length=1)
+    swept: list[SweptRow]
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade
 
@@ -189,9 +226,9 @@ class Params(Strict):
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
         return figures
 
-    @field_validator("models")
+    @field_validator("models", "stationary")
     @classmethod
-    def _names_are_free(cls, models: dict[str, BladesModel]) -> dict[str, BladesModel]:
+    def _names_are_free(cls, models: dict[str, Any]) -> dict[str, Any]:
         for name in models:
             if name in RESERVED:
                 raise ValueError(f"a model cannot be called {name!r}, which names something else there")
@@ -199,18 +236,26 @@ class Params(Strict):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Params":
-        rows = self.rows
+        for name in self.stationary:
+            if name in self.models:
+                raise ValueError(f"stationary.{name}: there is a model of that name under 'models'")
         for at, variant in enumerate(self.variants):
             place = f"variants.{at} ({variant.row})"
             self._require_model(place, variant.model)
-            if variant.row in rows[: at + 1]:
-                raise ValueError(f"{place} is listed twice")
-            if variant.name == "instances":
-                raise ValueError(f"{place}: 'instances' is the name of a folder; choose another")
             if variant.instances > self.instances:
                 raise ValueError(
                     f"{place} needs {variant.instances} instances, but 'instances' is {self.instances}"
                 )
+        for at, swept in enumerate(self.swept):
+            known = [*self.models, *self.stationary]
+            if swept.model not in known:
+                raise ValueError(
+                    f"swept.{at} ({swept.row}): no model {swept.model!r} is defined"
+                    f"{did_you_mean(swept.model, known)}"
+                )
+        for row in self.rows:
+            if self.rows.count(row) > 1:
+                raise ValueError(f"the row {row} is listed twice under 'variants' and 'swept'")
         for name, figure in self.figures.items():
             self._check_figure(f"figures.{name}", figure)
         self._require_model("answers_by_blade.model", self.answers_by_blade.model)
@@ -221,7 +266,9 @@ class Params(Strict):
             if figure.kind in GATE_FIGURES:
                 self._require_model(place, name)
             elif name not in self.rows:
-                raise ValueError(f"{place}: no row {name!r} among 'variants'{did_you_mean(name, self.rows)}")
+                raise ValueError(
+                    f"{place}: no row {name!r} among 'variants' and 'swept'{did_you_mean(name, self.rows)}"
+                )
             elif figure.kind in DRAWN_FIGURES and name == BOOTSTRAP:
                 raise ValueError(f"{place}: {figure.kind!r} is of drawn records, not of the bootstrap")
         if figure.kind == "gate_triangle" and self.models[figure.of[0]].blades != 3:
@@ -235,5 +282,5 @@ class Params(Strict):
 
     @property
     def rows(self) -> list[str]:
-        """The rows of the accuracy table: the bootstrap, then every variant."""
-        return [BOOTSTRAP, *(v.row for v in self.variants)]
+        """The rows of the accuracy table: the bootstrap, every variant, every swept table."""
+        return [BOOTSTRAP, *(v.row for v in self.variants), *(s.row for s in self.swept)]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modp.accuracy import summarise
+from modp.accuracy import Summary, summarise
 from modp.codebook import Codebook
 from modp.privacy import effective_multiplicity
+from modp.triples import FEWEST, MOST
 
 MEASURES = ("median", "mean_abs", "rms")
 DIGITS = 6
@@ -20,7 +21,8 @@ class Row:
     """What is known of one row of the accuracy table.
 
     ``log_ratios`` has one entry a cell i <= j; ``zero_records`` counts the synthetic records that
-    hold a structural zero; ``entropy_bits`` is the records' median, None for the bootstrap.
+    hold a structural zero; ``entropy_bits`` is the records' median, None for the bootstrap;
+    ``three_way`` summarises the three-way crosstabs.
     """
 
     model: str
@@ -29,6 +31,7 @@ class Row:
     records: int
     zero_records: int
     entropy_bits: float | None
+    three_way: Summary
 
 
 def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -63,18 +66,38 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
     return table.astype({"entropy_bits": float, "records": int, "zero_records": int})
 
 
+def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return the accuracy of every row's three-way crosstabs, with ratios to the first row."""
+    lines = []
+    for row in rows:
+        measures = {m: getattr(row.three_way, m) for m in MEASURES}
+        ideal = {m: getattr(rows[0].three_way, m) for m in MEASURES}
+        ratios = {f"ratio_{m}": _ratio(measures[m], ideal[m]) for m in MEASURES}
+        lines.append(
+            {
+                "model": row.model,
+                "variant": row.variant,
+                "n_cells": row.three_way.cells,
+                **measures,
+                **ratios,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
 def _ratio(found: float, ideal: float) -> float:
     return found / ideal if ideal > 0 else np.nan
 
 
-def metrics(table: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, Any]:
+def metrics(table: pd.DataFrame, three_way: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, Any]:
     """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
 
     Measures of the cells between questions end in ``_between``; ratios are over all cells.
 
     Parameters
     ----------
-    table, hidden : as :func:`accuracy_table` and :func:`privacy_table` return them
+    table, three_way, hidden : as :func:`accuracy_table`, :func:`three_way_table` and
+        :func:`privacy_table` return them
     """
     accuracy: dict[str, Any] = {}
     privacy: dict[str, Any] = {}
@@ -91,6 +114,11 @@ def metrics(table: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, Any]:
                 place |= {f"ratio_{m}": _number(line[f"ratio_{m}"]) for m in MEASURES}
             place["records"] = line["records"]
             place["zero_records"] = line["zero_records"]
+    for line in three_way.to_dict("records"):
+        place = _place(accuracy, line)
+        place["median_three_way"] = _number(line["median"])
+        if line["variant"]:
+            place["ratio_median_three_way"] = _number(line["ratio_median"])
     return {"accuracy": accuracy, "privacy": privacy}
 
 
@@ -113,6 +141,13 @@ ACCURACY_NOTES = (
     "× is the ratio to the bootstrap resample, the ideal",
     "zeros: synthetic records that hold a pair of answers no true record holds; "
     "bits: median entropy a record",
+)
+
+
+THREE_WAY_NOTES = (
+    f"cells of three questions with at least {FEWEST} true records; of all triples of questions or, "
+    f"where there are more, of {MOST:,} chosen at random, the same for every row",
+    "d as in the accuracy table; × is the ratio to the bootstrap resample, the ideal",
 )
 
 
@@ -199,6 +234,20 @@ def printed_accuracy(table: pd.DataFrame) -> list[Printed]:
         caption = f"d over {part['n_cells'].iloc[0]:,} cells: {CELL_NAMES[str(cells)]}"
         parts.append(Printed(caption, headers, rows, 2))
     return parts
+
+
+def printed_three_way(table: pd.DataFrame) -> Printed:
+    """Return the accuracy of three-way crosstabs for people."""
+    rows = [
+        [
+            line["model"],
+            line["variant"],
+            *(t for m in MEASURES for t in (_shown(line[m], ".3f"), _shown(line[f"ratio_{m}"], ".2f"))),
+        ]
+        for line in table.to_dict("records")
+    ]
+    headers = ["model", "variant", "median", "×", "mean", "×", "r.m.s.", "×"]
+    return Printed(f"d over {table['n_cells'].iloc[0]:,} cells of three questions", headers, rows, 2)
 
 
 def _shown(value: float, form: str) -> str:

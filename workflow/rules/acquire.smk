@@ -10,7 +10,7 @@ rule acquire:
     log:
         f"{LOGS}/acquire/{{file}}.log",
     wildcard_constraints:
-        file="|".join(re.escape(name) for name in DATASET.names),
+        file=one_of(DATASET.names),
     params:
         base_url=PARAMS.census.base_url,
         downloads=PARAMS.census.downloads,

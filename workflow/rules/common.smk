@@ -34,16 +34,24 @@ RAW = f"data/raw/{NAME}"
 RESULTS = f"results/{NAME}"
 LOGS = f"logs/{NAME}"
 MODELS = list(PARAMS.models)
+STATIONARY = list(PARAMS.stationary)
 CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
+TRIPLES = "triples.parquet"
+TABLES = ("accuracy", "three_way", "privacy", "questions", "answers_by_blade")
 DRAWN = list(PARAMS.rows[1:])
 PUBLISHED = "workflow/published/accuracy.yaml"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
+PASSED_THROUGH = list(dict.fromkeys(v.model for v in PARAMS.variants if v.pass_through))
+SWEPT = {swept.row: swept for swept in PARAMS.swept}
 
 
 wildcard_constraints:
-    model=r"[^/]+",
-    variant=r"[^/]+",
     figure=r"[^/]+",
+
+
+def one_of(names):
+    """A wildcard's constraint to these names, or to nothing."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
 def code_of(step):
@@ -53,6 +61,14 @@ def code_of(step):
 
 def measures(row, file):
     return f"{RESULTS}/measures/{row}/{file}"
+
+
+def weights_of(row):
+    return f"{RESULTS}/{row.partition('/')[0]}/model.safetensors"
+
+
+def frontier(model):
+    return f"{RESULTS}/frontier/{model}.parquet"
 
 
 def gates(model):

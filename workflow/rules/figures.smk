@@ -5,7 +5,20 @@ FIGURES = {
         for name, figure in PARAMS.figures.items()
     },
     "accuracy": ("overview", [], []),
-    "training": ("training", MODELS, expand(rules.train.output.plot, model=MODELS)),
+    "frontier": (
+        "frontier",
+        [],
+        [
+            f"{RESULTS}/tables/privacy.parquet",
+            *[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
+        ],
+    ),
+    "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
+    "training": (
+        "training",
+        [*MODELS, *STATIONARY],
+        [f"{RESULTS}/plots/history/{model}.csv" for model in [*MODELS, *STATIONARY]],
+    ),
 }
 
 

@@ -8,16 +8,19 @@ rule measure:
     output:
         cells=measures("{row}", CELLS),
         summary=measures("{row}", SUMMARY),
+        triples=measures("{row}", TRIPLES),
     log:
         f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
-        row="|".join(re.escape(row) for row in PARAMS.rows),
+        row=one_of(PARAMS.rows),
     params:
         drawn=lambda w: "" if w.row == BOOTSTRAP else "--drawn",
+        seed=PARAMS.seed,
     shell:
         "python -m modp measure --records {input.records:q} --codebook {input.codebook:q}"
         " --synthetic {input.synthetic:q} {params.drawn} --cells {output.cells:q}"
-        " --summary {output.summary:q} --log {log:q}"
+        " --summary {output.summary:q} --triples {output.triples:q} --seed {params.seed}"
+        " --log {log:q}"
 
 
 rule privacy:
@@ -32,13 +35,36 @@ rule privacy:
     log:
         f"{LOGS}/privacy/{{row}}.log",
     wildcard_constraints:
-        row="|".join(re.escape(row) for row in DRAWN),
+        row=one_of(DRAWN),
     params:
         seed=PARAMS.seed,
     shell:
         "python -m modp privacy --records {input.records:q} --codebook {input.codebook:q}"
         " --synthetic {input.synthetic:q} --row {wildcards.row:q} --seed {params.seed}"
         " --out {output:q} --log {log:q}"
+
+
+rule frontier:
+    """Trace one model's fidelity against privacy, along sweeps or pass-through."""
+    input:
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        source=lambda w: (weights_of(w.model) if w.model in STATIONARY else instance(w.model, 1)),
+        code=code_of("frontier"),
+    output:
+        frontier("{model}"),
+    log:
+        f"{LOGS}/{{model}}/frontier.log",
+    wildcard_constraints:
+        model=one_of([*MODELS, *STATIONARY]),
+    threads: 4
+    params:
+        curve=lambda w: "sweeps" if w.model in STATIONARY else "pass-through",
+        seed=PARAMS.seed,
+    shell:
+        "python -m modp frontier --records {input.records:q} --codebook {input.codebook:q}"
+        " --curve {params.curve} --model {wildcards.model:q} --source {input.source:q}"
+        " --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
 
 
 rule tables:
@@ -54,15 +80,11 @@ rule tables:
         gates=gates(PARAMS.answers_by_blade.model),
         code=code_of("tables"),
     output:
-        [
-            f"{RESULTS}/tables/{table}.{ending}"
-            for table in ("accuracy", "privacy", "questions", "answers_by_blade")
-            for ending in ("parquet", "tex")
-        ],
+        [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
         report(
             expand(
                 f"{RESULTS}/tables/{{table}}.md",
-                table=["accuracy", "privacy", "questions", "answers_by_blade"],
+                table=TABLES,
             ),
             category="Tables",
             caption="../report/table.rst",

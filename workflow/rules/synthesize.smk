@@ -9,6 +9,8 @@ rule synthesize:
         [instance("{model}", number + 1) for number in range(PARAMS.instances)],
     log:
         f"{LOGS}/{{model}}/synthesize.log",
+    wildcard_constraints:
+        model=one_of(MODELS),
     params:
         seed=PARAMS.seed,
         device=PARAMS.device,
@@ -23,18 +25,20 @@ rule postprocess:
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
-        weights=rules.train.output.weights,
+        weights=lambda w: weights_of(w.row),
         instances=lambda w: [
-            instance(w.model, number + 1)
-            for number in range(VARIANTS[f"{w.model}/{w.variant}"].instances)
+            instance(VARIANTS[w.row].model, number + 1)
+            for number in range(VARIANTS[w.row].instances)
         ],
         code=code_of("postprocess"),
     output:
-        f"{RESULTS}/{{model}}/{{variant}}/synthetic.parquet",
+        synthetic("{row}"),
     log:
-        f"{LOGS}/{{model}}/{{variant}}.log",
+        f"{LOGS}/{{row}}.log",
+    wildcard_constraints:
+        row=one_of(VARIANTS),
     params:
-        variant=lambda w: VARIANTS[f"{w.model}/{w.variant}"].model_dump_json(),
+        variant=lambda w: VARIANTS[w.row].model_dump_json(),
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
@@ -42,3 +46,28 @@ rule postprocess:
         " --weights {input.weights:q} --instances {input.instances:q}"
         " --variant {params.variant:q} --seed {params.seed} --device {params.device}"
         " --out {output:q} --log {log:q}"
+
+
+rule sweep:
+    """Redraw the true records question by question, some sweeps long."""
+    input:
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        weights=lambda w: weights_of(w.row),
+        code=code_of("sweep"),
+    output:
+        synthetic("{row}"),
+    log:
+        f"{LOGS}/{{row}}.log",
+    wildcard_constraints:
+        row=one_of(SWEPT),
+    params:
+        family=lambda w: "stationary" if SWEPT[w.row].model in STATIONARY else "blades",
+        sweeps=lambda w: SWEPT[w.row].sweeps,
+        seed=PARAMS.seed,
+        device=PARAMS.device,
+    shell:
+        "python -m modp sweep --records {input.records:q} --codebook {input.codebook:q}"
+        " --weights {input.weights:q} --family {params.family} --row {wildcards.row:q}"
+        " --sweeps {params.sweeps} --seed {params.seed} --device {params.device}"
+        " --threads {threads} --out {output:q} --log {log:q}"

@@ -12,7 +12,7 @@ from modp import seeds
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.config import load
-from modp.figures import crosstabs, gates, hiding, merit, overview, style, training
+from modp.figures import crosstabs, frontier, gates, hiding, merit, overview, style, three_way, training
 from modp.privacy import effective_multiplicity
 from modp.pums.where import Dataset
 
@@ -146,6 +146,24 @@ def _overview(options: argparse.Namespace, title: str) -> Figure:
     )
 
 
+def _frontier(options: argparse.Namespace, title: str) -> Figure:
+    hidden, *curves = (pd.read_parquet(path) for path in options.inputs)
+    points = pd.concat(curves) if curves else pd.DataFrame(columns=["curve", "model"])
+    table = pd.read_parquet(options.table)
+    table = table[table["cells"] == "all"]
+    ideal = float(table["median"].iloc[0])
+    rows = table.merge(hidden, on=["model", "variant"])
+    return frontier.draw(points, rows, ideal, f"{title}\nfidelity against privacy")
+
+
+def _three_way(options: argparse.Namespace, title: str) -> Figure:
+    medians = {
+        name.replace("/", ", "): pd.read_parquet(path)["median"].dropna().to_numpy()
+        for name, path in zip(options.names, options.inputs, strict=True)
+    }
+    return three_way.draw(medians, f"{title}\ncrosstabs of three questions")
+
+
 def _training(options: argparse.Namespace, title: str) -> Figure:
     histories = {name: pd.read_csv(path) for name, path in zip(options.names, options.inputs, strict=True)}
     return training.draw(histories, f"{title}: training")
@@ -165,5 +183,7 @@ KINDS = {
     "effective_multiplicity": _effective_multiplicity,
     "causal_rank": _causal_rank,
     "overview": _overview,
+    "frontier": _frontier,
+    "three_way": _three_way,
     "training": _training,
 }

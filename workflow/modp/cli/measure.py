@@ -2,13 +2,14 @@
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modp import accuracy, records
+from modp import accuracy, records, seeds, triples
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.crosstab import crosstab, structural_zeros
@@ -22,6 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--synthetic", type=Path, required=True)
     parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")
     parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--triples", type=Path, required=True, help="one line a triple of questions")
     parser.add_argument("--summary", type=Path, required=True, help="what is counted by record")
 
 
@@ -53,11 +56,19 @@ def run(options: argparse.Namespace, log: Log) -> None:
     )
     with written(options.cells) as path:
         pq.write_table(table, path, compression="zstd")
+    # The same triples for every row, so that rows can be compared.
+    some = triples.chosen(codes.shape[1], seeds.generator(options.seed, "triples"))
+    three_way = triples.compare(codes, synthetic, codebook.sizes, some)
+    with written(options.triples) as path:
+        names = dict(enumerate(codebook.names))
+        named = three_way.triples.replace(dict.fromkeys(("first", "second", "third"), names))
+        named.to_parquet(path, index=False)
     held = violations(synthetic, structural_zeros(all_true, starts), starts)
     summary = {
         "records": len(synthetic),
         "zero_records": int(held.sum()),
         "entropy_bits": float(np.median(extra["entropy_bits"])) if options.drawn and len(synthetic) else None,
+        "three_way": asdict(three_way.cells),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")

@@ -57,6 +57,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     hidden = tables.privacy_table(
         {name: pd.read_parquet(path) for name, path in zip(options.rows[1:], options.privacy, strict=True)}
     )
+    three_way = tables.three_way_table(rows)
     asked = tables.questions_table(codebook)
     gates = pd.read_parquet(options.gates).to_numpy()
     answers = tables.answers_by_blade(codes, codebook, gates, options.questions)
@@ -71,11 +72,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
             path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
 
     write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
+    write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
     write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
     write("questions", asked, (), [tables.printed_questions(asked)])
     write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
     with written(options.metrics) as path:
-        path.write_text(json.dumps(tables.metrics(table, hidden), indent=1) + "\n")
+        path.write_text(json.dumps(tables.metrics(table, three_way, hidden), indent=1) + "\n")
     with written(options.plot) as path:
         _named_rows(table).to_csv(path, index=False)
     log(f"{options.folder}: {len(rows)} rows")
@@ -97,7 +99,9 @@ def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, list[floa
 def _row(name: str, cells: Path, summary: Path) -> tables.Row:
     model, _, variant = name.partition("/")
     log_ratios = pq.read_table(cells, columns=["log_ratio"])["log_ratio"].to_numpy()
-    return tables.Row(model, variant, log_ratios, **json.loads(summary.read_text()))
+    facts = json.loads(summary.read_text())
+    three_way = accuracy.Summary(**facts.pop("three_way"))
+    return tables.Row(model, variant, log_ratios, three_way=three_way, **facts)
 
 
 def _named_rows(table: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,13 @@ from matplotlib.ticker import MaxNLocator
 from modp.figures import style
 
 DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1))
-LOSS_NAMES = {"mean_square": "mean square", "z": "z-loss"}
+LOSS_NAMES = {
+    "mean_square": "mean square",
+    "weighted_mean_square": "weighted mean square",
+    "cross_entropy": "cross-entropy",
+    "z": "z-loss",
+    "discrepancy": "discrepancy of the chains",
+}
 
 
 def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
@@ -44,7 +50,11 @@ def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:
             errorbar=None,
             ax=axis,
         )
-        axis.set(yscale="log", xlabel="epoch of the stage", ylabel="loss over all records")
+        axis.set(
+            yscale="log",
+            xlabel="sweep" if loss == "discrepancy" else "epoch of the stage",
+            ylabel="loss over all records",
+        )
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_title(LOSS_NAMES[loss], fontweight="normal")
         axis.legend(title=None, frameon=False)

@@ -1,0 +1,165 @@
+"""The stationary pairwise model: it reproduces the pair tables that it was fitted to."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import codebook_of
+from test_sweep import probabilities, states
+
+from modp import crosstab, postprocess, records, sweep
+from modp.errors import InputError
+from modp.models import stationary
+from modp.models.stationary import Settings, Stationary
+
+SIZES = (3, 2, 4)
+STARTS = np.array([0, 3, 5, 9])
+
+
+def correlated(n: int) -> np.ndarray:
+    """Records of three questions that hang together, with one pair of answers that never occurs."""
+    rng = np.random.default_rng(1)
+    first = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    second = (rng.random(n) < np.array([0.2, 0.5, 0.9])[first]).astype(int)
+    third = np.where(rng.random(n) < 0.4, first, rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1]))
+    third[(second == 1) & (third == 3)] = 0
+    return np.column_stack([first, second, third]).astype(np.int16)
+
+
+def fitted(codes: np.ndarray, settings: Settings | None = None, seed: int = 1, threads: int = 2):
+    lines = []
+    return *stationary.fit(codes, STARTS, settings or Settings(), seed, threads, lines.append), lines
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return fitted(correlated(20_000))
+
+
+def expected_crosstab(model: Stationary) -> np.ndarray:
+    p, hot = probabilities(model.tables()), records.one_hot(states(STARTS), STARTS)
+    return hot.T.astype(np.float64) @ (p[:, None] * hot)
+
+
+def test_fit_recovers_every_pair_table(fit):
+    codes = correlated(20_000)
+    counts = sweep.crosstab(codes, STARTS, 1)
+    n, expected = len(codes), expected_crosstab(fit[0])
+    z = (expected * n - counts) / np.sqrt(counts + 1)
+    # By enumeration, so without sampling noise: a fraction of what sampling noise would be.
+    assert np.abs(z).max() < 0.6
+    assert np.sqrt((z**2).mean()) < 0.2
+    independent = np.outer(np.diag(counts), np.diag(counts)) / n
+    assert np.abs((independent - counts) / np.sqrt(counts + 1)).max() > 20
+
+
+def test_model_is_symmetric_and_keeps_its_zeros(fit):
+    model, chains, _, _ = fit
+    zeros = crosstab.structural_zeros(sweep.crosstab(correlated(20_000), STARTS, 1), STARTS)
+    assert np.array_equal(model.excluded, zeros) and zeros[4, 8] and zeros[8, 4]
+    assert np.array_equal(model.w, model.w.T)
+    assert not model.w[crosstab.within_question(STARTS) | zeros].any()
+    assert model.w.dtype == model.c.dtype == np.float32
+    assert not postprocess.violations(chains, zeros, STARTS).any()
+
+
+def test_history_is_what_was_reported(fit):
+    _, _, history, reported = fit
+    assert history == reported
+    assert [line.iteration for line in history] == list(range(1, len(history) + 1))
+    assert {line.level for line in history} == {0, 1, 2, 3}
+    assert all(0 < line.changed < 1 for line in history)
+
+
+def test_same_seed_same_bytes_on_any_number_of_threads(tmp_path):
+    codes = correlated(5_000)
+    short = Settings(start_epochs=2, most_windows=1, levels=(1.0,))
+    one, two, other = (fitted(codes, short, seed, threads) for seed, threads in ((1, 1), (1, 2), (2, 2)))
+    for name, fit in (("1", one), ("2", two), ("3", other)):
+        stationary.save(tmp_path / name, fit[0], "digest")
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert (tmp_path / "1").read_bytes() != (tmp_path / "3").read_bytes()
+    assert np.array_equal(one[1], two[1])
+    assert one[2] == two[2]
+
+
+def test_chains_come_in_the_order_of_the_records():
+    # All weights are zero but two questions' that tie them firmly: a chain keeps its first answer.
+    codes = np.repeat(np.arange(2, dtype=np.int16), 50)[:, None] * np.ones((1, 2), np.int16)
+    w = np.zeros((4, 4))
+    w[[0, 2, 1, 3], [2, 0, 3, 1]] = 30
+    model = Stationary(w, np.zeros(4), np.zeros((4, 4), bool), np.array([0, 2, 4]))
+    target = sweep.crosstab(codes, model.block_starts, 1)
+    quick = Settings(most_windows=1, levels=(1e-9,))
+    _, chains, _ = stationary.match(model, target, codes, quick, 1, 1, lambda _: None)
+    assert np.array_equal(chains, codes)
+
+
+def test_divergence_halves_the_steps_and_goes_on():
+    codes = correlated(20_000)
+    calm = Settings()
+    wild = replace(calm, pair_step=12.0, most_pair_step=4.0, margin_step=8.0)
+    model, _, history, _ = fitted(codes, wild)
+    steps = [line.step for line in history if line.level == 1]
+    assert steps[0] == 1.0 and steps[-1] < 1.0
+    assert max(line.discrepancy for line in history if line.step == 1.0) > 4
+    counts = sweep.crosstab(codes, STARTS, 1)
+    z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
+    assert np.sqrt((z**2).mean()) < 1.0
+
+
+def test_divergence_at_any_step_is_an_error():
+    codes = correlated(500)
+    with pytest.raises(FloatingPointError, match="diverges"):
+        fitted(codes, replace(Settings(), pair_step=1e6, most_pair_step=1e6, start_epochs=1))
+
+
+def test_sample_moves_away_from_its_records_but_keeps_the_crosstab(fit):
+    model, codes = fit[0], correlated(20_000)
+    kept = codes.copy()
+    drawn, entropy, changed = stationary.sample(model, codes, 10, 3, 2)
+    assert np.array_equal(codes, kept)
+    assert changed.shape == (10,) and (changed > 0.1).all()
+    assert entropy.shape == (len(codes),) and (entropy > 0).all()
+    assert entropy.max() <= np.log2(SIZES).sum() + 1e-6
+    counts = sweep.crosstab(codes, STARTS, 1)
+    z = (sweep.crosstab(drawn, STARTS, 1) - counts) / np.sqrt(counts + 1)
+    assert 0.1 < np.sqrt((z**2).mean()) < 1.5
+    again, _, _ = stationary.sample(model, codes, 10, 3, 1)
+    assert np.array_equal(drawn, again)
+    assert not np.array_equal(drawn, stationary.sample(model, codes, 10, 4, 1)[0])
+
+
+def test_sample_without_sweeps_is_refused(fit):
+    with pytest.raises(ValueError, match="at least one"):
+        stationary.sample(fit[0], correlated(5), 0, 1, 1)
+
+
+def test_saved_models_come_back_and_only_for_their_codebook(fit, tmp_path):
+    codebook = codebook_of(*SIZES)
+    path = tmp_path / "model.safetensors"
+    stationary.save(path, fit[0], codebook.digest)
+    back = stationary.load(path, codebook)
+    for name in ("w", "c", "excluded", "block_starts"):
+        assert np.array_equal(getattr(back, name), getattr(fit[0], name))
+    with pytest.raises(InputError, match="other questions"):
+        stationary.load(path, codebook_of(3, 2, 5))
+
+
+def test_real_records_come_as_near_as_a_bootstrap(sample):
+    codes, codebook = sample
+    starts = codebook.block_starts
+    model, _, _ = stationary.fit(codes, starts, Settings(), 1, 2, lambda _: None)
+    drawn, _, _ = stationary.sample(model, codes, 20, 1, 2)
+    counts = sweep.crosstab(codes, starts, 2)
+    assert not postprocess.violations(drawn, model.excluded, starts).any()
+    rng = np.random.default_rng(1)
+    resampled = codes[rng.integers(0, len(codes), len(codes))]
+    upper = np.triu(~crosstab.within_question(starts))
+
+    def rms(other: np.ndarray) -> float:
+        return float(
+            np.sqrt((np.log((sweep.crosstab(other, starts, 2) + 1) / (counts + 1))[upper] ** 2).mean())
+        )
+
+    assert rms(drawn) < 1.1 * rms(resampled)

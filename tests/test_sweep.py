@@ -1,0 +1,268 @@
+"""Sweeps: the kernel against plain NumPy and against distributions worked out by enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modp import crosstab, draw, postprocess, records, sweep
+
+STARTS = np.array([0, 2, 5, 14, 17])
+
+
+def random_model(starts: np.ndarray, rng: np.random.Generator, zeros: float = 0.0) -> sweep.Tables:
+    size = starts[-1]
+    between = ~crosstab.within_question(starts)
+    w = np.triu(rng.normal(0, 0.7, (size, size)))
+    excluded = np.triu(rng.random((size, size)) < zeros)
+    w, excluded = (w + w.T) * between, (excluded | excluded.T) & between
+    return sweep.tables(w, rng.normal(0, 1, size), excluded, starts)
+
+
+def random_codes(n: int, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(0, np.diff(starts), (n, len(starts) - 1)).astype(np.int16)
+
+
+def valid_codes(n: int, model: sweep.Tables, rng: np.random.Generator) -> np.ndarray:
+    """Records without a structural zero, all made from one that the model is made to allow."""
+    home = random_codes(1, model.block_starts, rng)
+    at = records.columns(home, model.block_starts)[0]
+    model.excluded[np.ix_(at, at)] = 0
+    codes = random_codes(n, model.block_starts, rng)
+    bad = postprocess.violations(codes, model.excluded[:, : model.block_starts[-1]], model.block_starts)
+    codes[bad > 0] = home
+    return codes
+
+
+def exponential(x: np.ndarray) -> np.ndarray:
+    """The kernel's exp, step by step in float32."""
+    one = np.float32(1)
+    k = (x * sweep.LOG2_E + sweep.ROUNDER) - sweep.ROUNDER
+    f = (x - k * sweep.LN2_HIGH) - k * sweep.LN2_LOW
+    y = np.full_like(x, sweep.POLYNOMIAL[0])
+    for factor in sweep.POLYNOMIAL[1:]:
+        y = y * f + factor
+    y = (y * (f * f) + f) + one
+    return y * ((k.astype(np.int32) + 127) << 23).view(np.float32)
+
+
+def reference(
+    codes: np.ndarray, model: sweep.Tables, uniform: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A sweep in plain NumPy: codes and entropies."""
+    starts, weights = model.block_starts, model.weights
+    answers = records.columns(codes, starts)
+    entropy = np.zeros(len(codes))
+    logits = np.tile(model.bias, (len(codes), 1))
+    for q in range(answers.shape[1]):
+        logits += weights[answers[:, q]]
+    for q in order:
+        block, rows = slice(starts[q], starts[q + 1]), np.arange(len(codes))
+        clashes = model.excluded[answers][:, :, block].sum(axis=1)
+        odds = logits[:, block] - logits[rows, answers[:, q]][:, None]
+        odds = np.where(clashes == 0, exponential(np.clip(odds, -sweep.LIMIT, sweep.LIMIT)), np.float32(0))
+        cumulative = np.cumsum(odds, axis=1, dtype=np.float32)
+        drawn = starts[q] + (cumulative <= (uniform[:, q] * cumulative[:, -1])[:, None]).sum(axis=1)
+        stuck = cumulative[:, -1] == 0
+        drawn[stuck] = answers[stuck, q]
+        sums = np.where(stuck, 1, odds.sum(axis=1, dtype=np.float64))
+        entropy += draw.entropy_bits(odds / sums[:, None])
+        # The kernel leaves the logits alone where the answer stays; adding W - W = 0 does as well.
+        logits += weights[drawn] - weights[answers[:, q]]
+        answers[:, q] = drawn
+    return (answers - starts[:-1]).astype(np.int16), entropy
+
+
+def test_kernel_gives_the_codes_of_plain_numpy():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model = random_model(STARTS, rng, zeros=0.1)
+        codes = valid_codes(5000, model, rng)
+        swept = sweep.sweep(codes, model, seed, 7, threads=2, entropy=True)
+        uniform = sweep.uniform_numbers(seed, 7, *codes.shape)
+        order = sweep.question_order(seed, 7, codes.shape[1])
+        expected, entropy = reference(codes, model, uniform, order)
+        assert np.array_equal(swept.codes, expected)
+        assert np.allclose(swept.entropy_bits, entropy, rtol=1e-5, atol=1e-5)
+        assert swept.changed == (expected != codes).sum() > 0
+
+
+def test_kernel_gives_the_codes_of_plain_numpy_for_given_numbers_on_real_records(sample):
+    codes, codebook = sample
+    codes, starts, rng = codes[:3000], codebook.block_starts, np.random.default_rng(1)
+    counts = crosstab.crosstab(codes, starts)
+    zeros = crosstab.structural_zeros(counts, starts)
+    expected = np.outer(np.diag(counts), np.diag(counts)) / len(codes)
+    w = np.where(crosstab.within_question(starts) | zeros, 0, 0.1 * np.log((counts + 1) / (expected + 1)))
+    model = sweep.tables(w, np.log(np.diag(counts) + 1), zeros, starts)
+    uniform, order = rng.random(codes.shape, np.float32), rng.permutation(codes.shape[1])
+    once = sweep.sweep(codes, model, 1, 1, threads=2, uniform=uniform, order=order)
+    assert np.array_equal(once.codes, reference(codes, model, uniform, order)[0])
+    assert not postprocess.violations(once.codes, zeros, starts).any()
+
+
+def test_uniform_numbers_of_another_shape_are_refused():
+    model = random_model(STARTS, np.random.default_rng(1))
+    codes = random_codes(4, STARTS, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="shape"):
+        sweep.sweep(codes, model, 1, 1, 1, uniform=np.zeros((3, 4), np.float32))
+
+
+def test_threads_do_not_matter_and_the_given_codes_stay():
+    rng = np.random.default_rng(3)
+    model, codes = random_model(STARTS, rng), random_codes(3 * sweep.ROWS_AT_ONCE + 5, STARTS, rng)
+    kept = codes.copy()
+    one, two = (sweep.sweep(codes, model, 5, 2, threads, entropy=True) for threads in (1, 2))
+    assert np.array_equal(one.codes, two.codes)
+    assert one.changed == two.changed
+    assert np.array_equal(one.entropy_bits, two.entropy_bits)
+    assert np.array_equal(codes, kept)
+    one, two = (sweep.residuals(codes, model, threads) for threads in (1, 2))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(
+        sweep.sweep(codes, model, 5, 3, 1).codes, sweep.sweep(codes, model, 5, 2, 1).codes
+    )
+
+
+def test_uniform_numbers_are_uniform_and_independent():
+    numbers = np.stack([sweep.uniform_numbers(1, number, 20_000, 4) for number in (0, 1)], axis=-1)
+    numbers = numbers.reshape(20_000, 8).astype(np.float64)
+    assert numbers.min() >= 0 and numbers.max() < 1
+    counts = np.array([np.histogram(column, 20, (0, 1))[0] for column in numbers.T])
+    assert ((counts - 1000) ** 2 / 1000).sum() < 152 + 5 * np.sqrt(2 * 152)  # chi-square, 8 · 19 df
+    correlations = np.corrcoef(np.hstack([numbers[1:], numbers[:-1]]).T)[np.triu_indices(16, 1)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(20_000)
+
+
+def test_splitmix64_is_that_of_its_authors():
+    # First words of the published generator started at 1234567.
+    state = np.array([1234567], np.uint64)
+    words = [int(sweep._mixed(state + sweep.GOLDEN * np.array([i], np.uint64))[0]) for i in (1, 2)]
+    assert words == [6457827717110365317, 3203168211198807973]
+
+
+def test_exponential_is_accurate():
+    x = np.linspace(-80, 80, 100_001, dtype=np.float32)
+    relative = exponential(x) / np.exp(x.astype(np.float64)) - 1
+    assert np.abs(relative).max() < 2.5e-7
+
+
+def states(starts: np.ndarray) -> np.ndarray:
+    return np.array(list(itertools.product(*map(range, np.diff(starts)))), np.int16)
+
+
+def probabilities(model: sweep.Tables) -> np.ndarray:
+    """The model's distribution over :func:`states`, by enumeration."""
+    starts, size = model.block_starts, int(model.block_starts[-1])
+    hot = records.one_hot(states(starts), starts).astype(np.float64)
+    energy = hot @ model.bias[:size] + 0.5 * np.einsum("si,ij,sj->s", hot, model.weights[:, :size], hot)
+    clashes = np.einsum("si,ij,sj->s", hot, model.excluded[:, :size], hot)
+    weight = np.where(clashes == 0, np.exp(energy), 0)
+    return weight / weight.sum()
+
+
+def chi_square(codes: np.ndarray, model: sweep.Tables) -> tuple[float, int]:
+    p, sizes = probabilities(model), np.diff(model.block_starts)
+    seen = np.bincount(np.ravel_multi_index(codes.T.astype(int), sizes), minlength=len(p))
+    possible = p > 0
+    assert not seen[~possible].any()
+    expected = len(codes) * p[possible]
+    return float(((seen[possible] - expected) ** 2 / expected).sum()), int(possible.sum()) - 1
+
+
+def torch_sweep(codes, model, seed, number):
+    generator = torch.Generator().manual_seed(seed)
+    order = sweep.question_order(seed, number, codes.shape[1])
+    return sweep.sweep_on(torch.device("cpu"), codes, model, order, generator)
+
+
+@pytest.mark.parametrize(
+    "once", [lambda *a: sweep.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
+)
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 3)])
+def test_a_sweep_leaves_the_distribution_as_it_is(once, sizes):
+    starts, rng = np.concatenate([[0], np.cumsum(sizes)]), np.random.default_rng(4)
+    model = random_model(starts, rng)
+    model.excluded[0, starts[1]] = model.excluded[starts[1], 0] = 1
+    exact = states(starts)[rng.choice(np.prod(sizes), 200_000, p=probabilities(model))]
+    statistic, freedom = chi_square(once(exact, model, 11, 0), model)
+    # Mean df, variance 2 df: five standard deviations above, with the seeds fixed.
+    assert statistic < freedom + 5 * np.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize(
+    "once", [lambda *a: sweep.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
+)
+def test_sweeps_from_anywhere_lead_to_the_distribution(once):
+    starts, rng = np.array([0, 3, 5, 8]), np.random.default_rng(5)
+    model = random_model(starts, rng)
+    codes = np.zeros((100_000, 3), np.int16)
+    assert chi_square(codes, model)[0] > 1e4
+    for number in range(30):
+        codes = once(codes, model, 100 + number, number)
+    statistic, freedom = chi_square(codes, model)
+    assert statistic < freedom + 5 * np.sqrt(2 * freedom)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**31), st.lists(st.integers(1, 12), min_size=1, max_size=7), st.floats(0, 0.9))
+def test_no_record_ever_gains_a_structural_zero(seed, sizes, zeros):
+    starts, rng = np.concatenate([[0], np.cumsum(sizes)]), np.random.default_rng(seed)
+    model = random_model(starts, rng, zeros)
+    codes = valid_codes(200, model, rng)
+    excluded = model.excluded[:, : starts[-1]]
+    assert not postprocess.violations(codes, excluded, starts).any()
+    for number in range(4):
+        codes = sweep.sweep(codes, model, seed, number, 1).codes
+        assert ((codes >= 0) & (codes < sizes)).all()
+        assert not postprocess.violations(codes, excluded, starts).any()
+    assert not postprocess.violations(torch_sweep(codes, model, 1, 1), excluded, starts).any()
+
+
+def test_a_question_without_an_allowed_category_keeps_its_answer():
+    starts = np.array([0, 2, 4])
+    excluded = np.zeros((4, 4), bool)
+    excluded[:2, 2:] = excluded[2:, :2] = True
+    model = sweep.tables(np.zeros((4, 4)), np.zeros(4), excluded, starts)
+    codes = np.array([[0, 1], [1, 0]], np.int16)
+    assert np.array_equal(sweep.sweep(codes, model, 1, 1, 1).codes, codes)
+    assert np.array_equal(torch_sweep(codes, model, 1, 1), codes)
+
+
+def test_entropy_by_hand():
+    # One coin of chances 1/4 and 3/4, a die of four equal faces, a face of which is excluded.
+    starts = np.array([0, 2, 6])
+    excluded = np.zeros((6, 6), bool)
+    excluded[:2, 5] = excluded[5, :2] = True
+    model = sweep.tables(np.zeros((6, 6)), np.log([1, 3, 1, 1, 1, 1]), excluded, starts)
+    swept = sweep.sweep(np.zeros((3, 2), np.int16), model, 1, 1, 1, entropy=True)
+    coin = 0.25 * 2 + 0.75 * np.log2(4 / 3)
+    assert np.allclose(swept.entropy_bits, coin + np.log2(3), atol=1e-6)
+
+
+def test_crosstab_is_that_of_matrix_products(sample):
+    codes, codebook = sample
+    codes = np.tile(codes, (3, 1))[: 4 * sweep.ROWS_AT_ONCE + 77]
+    expected = crosstab.crosstab(codes, codebook.block_starts)
+    for threads in (1, 2):
+        assert np.array_equal(sweep.crosstab(codes, codebook.block_starts, threads), expected)
+    assert not sweep.crosstab(codes[:0], codebook.block_starts, 2).any()
+
+
+def test_residuals_by_hand():
+    # Two coins that ignore each other: record (0, 1), whose answers had chances 1/4 and 1/2.
+    starts = np.array([0, 2, 4])
+    model = sweep.tables(np.zeros((4, 4)), np.log([1, 3, 1, 1]), np.zeros((4, 4), bool), starts)
+    residuals = sweep.residuals(np.array([[0, 1]], np.int16), model, 1)
+    missed = [0.75, -0.75, -0.5, 0.5]
+    assert np.allclose(residuals, np.outer([1, 0, 0, 1], missed), atol=1e-6)
+    rows = sweep.residuals(np.array([[0, 1], [1, 1]], np.int16), model, 1, np.array([0]))
+    assert np.array_equal(rows, residuals)
+
+
+def test_too_many_questions_are_refused():
+    with pytest.raises(ValueError, match="255"):
+        sweep.tables(np.zeros((256, 256)), np.zeros(256), np.zeros((256, 256), bool), np.arange(257))

@@ -1,0 +1,97 @@
+"""Fit a stationary model: chains are swept until their crosstab is the true one."""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+from modp import seeds
+from modp.cli.inputs import coded
+from modp.cli.output import Log, written
+from modp.config import check
+from modp.errors import InputError
+from modp.models import stationary
+from modp.params import StationaryModel
+
+QUIET_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
+    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--history", type=Path, required=True)
+    parser.add_argument("--plot", type=Path, required=True, help="CSV of the history for DVC's plots")
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Fit, then write weights and history."""
+    codes, codebook = coded(options.records, options.codebook)
+    recipe = check(options.model, StationaryModel, f"model {options.name}")
+    settings = stationary.Settings(**recipe.model_dump())
+    seed = seeds.integer(options.seed, "fit", options.name)
+    began = time.perf_counter()
+    with _Progress(options.name, log) as progress:
+        try:
+            model, _, history = stationary.fit(
+                codes, codebook.block_starts, settings, seed, options.threads, progress
+            )
+        except FloatingPointError as failure:
+            raise InputError(f"{options.name}: {failure}; give it smaller steps") from None
+    frame = pd.DataFrame(history)
+    with written(options.history) as path:
+        frame.to_parquet(path, index=False)
+    with written(options.plot) as path:
+        _as_training(frame).to_csv(path)
+    with written(options.weights) as path:
+        stationary.save(path, model, codebook.digest)
+    log(
+        f"{options.name}: {len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
+        f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
+    )
+
+
+def _as_training(frame: pd.DataFrame) -> pd.DataFrame:
+    """The history in the columns of a training's, for the same plots."""
+    columns = {
+        "stage": frame["level"],
+        "loss_name": "discrepancy",
+        "epoch": frame["iteration"],
+        "loss": frame["discrepancy"],
+        "learning_rate": frame["step"],
+    }
+    return pd.DataFrame(columns).rename_axis("step")
+
+
+class _Progress:
+    """A bar on a terminal; elsewhere a line now and then; every sweep in the log file."""
+
+    def __init__(self, name: str, log: Log):
+        self.name, self.log = name, log
+        self.bar = tqdm(desc=name, unit="sweep", disable=None)
+        self.said = time.monotonic()
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+    def __call__(self, line: stationary.Iteration) -> None:
+        text = (
+            f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}, bias {line.bias:.3f}"
+        )
+        self.bar.set_postfix_str(text, refresh=False)
+        self.bar.update()
+        self.log.only_file(text)
+        if self.bar.disable and time.monotonic() - self.said > QUIET_S:
+            print(text, flush=True)
+            self.said = time.monotonic()

@@ -1,0 +1,73 @@
+"""Redraw the true records question by question, some sweeps long."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from modp import records, seeds
+from modp.cli.inputs import coded
+from modp.cli.output import Log, written
+from modp.codebook import Codebook
+from modp.crosstab import crosstab, structural_zeros
+
+FAMILIES = ("blades", "stationary")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
+    parser.add_argument("--row", required=True, help="model/name")
+    parser.add_argument("--sweeps", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--device", default="auto", help="for blades: auto, cpu, cuda or cuda:N")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Sweep, then write the last state of every record."""
+    codes, codebook = coded(options.records, options.codebook)
+    swept, bits = (_stationary if options.family == "stationary" else _blades)(options, codes, codebook)
+    with written(options.out) as path:
+        records.write(path, swept, codebook, {"record": np.arange(len(codes)), "entropy_bits": bits})
+    log(f"{options.row}: {np.mean(swept != codes):.1%} of the answers differ from the true record's")
+
+
+def _stationary(
+    options: argparse.Namespace, codes: np.ndarray, codebook: Codebook
+) -> tuple[np.ndarray, np.ndarray]:
+    from modp.models import stationary
+
+    model = stationary.load(options.weights, codebook)
+    seed = seeds.integer(options.seed, "sweep", options.row)
+    swept, bits, _ = stationary.sample(model, codes, options.sweeps, seed, options.threads)
+    return swept, bits
+
+
+def _blades(
+    options: argparse.Namespace, codes: np.ndarray, codebook: Codebook
+) -> tuple[np.ndarray, np.ndarray]:
+    import torch
+
+    from modp import sequential
+    from modp.models import blades
+
+    torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
+    device = blades.device(options.device)
+    model = blades.load(options.weights, codebook).to(device)
+    starts = codebook.block_starts
+    zeros = structural_zeros(crosstab(codes, starts), starts)
+    rng = seeds.generator(options.seed, "sweep", options.row)
+
+    @torch.no_grad()
+    def predict(binary: np.ndarray, question: int) -> np.ndarray:
+        chunk = torch.from_numpy(binary).to(device)
+        return model.question(chunk, int(starts[question]), int(starts[question + 1])).cpu().numpy()
+
+    for _ in range(options.sweeps):
+        codes, bits = sequential.sweep(codes, starts, zeros, predict, rng)
+    return codes, bits

@@ -1,0 +1,74 @@
+"""Fidelity against privacy: every row as a point, sweeps and pass-through as curves."""
+
+from collections.abc import Iterable
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from modp.figures import style
+
+PAPER = {"paper: model_5_15": (3.8, 0.05)}
+"""The paper's model on its own data: ratio of medians, and how often the partner is among ten."""
+
+SHOWN = {"sweeps": (1, 2, 5, 20, 100), "pass-through": (0.0, 0.3, 0.5, 0.9)}
+
+
+def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> Figure:
+    """Draw how far from the ideal against how often the causal partner is found.
+
+    Left is private, low is faithful. x is the share of synthetic records whose causal partner is among
+    the ten nearest true records, y the median of d as a multiple of a bootstrap resample's.
+
+    Parameters
+    ----------
+    points : lines of the curves, with columns curve, model, parameter, median and within_10
+    rows : the rows of the accuracy table with columns name, median and within_10
+    ideal : the bootstrap's median of d
+    """
+    style.use()
+    figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
+    style.head(figure, title)
+    curves = [c for c in points.groupby(["curve", "model"], sort=False) if c[0][0] in SHOWN]
+    for (key, part), line in zip(curves, style.lines(max(len(curves), 1)), strict=False):
+        curve, model = key
+        x, y = part["within_10"], part["median"] / ideal
+        axis.plot(x, y, marker=".", markersize=5, label=f"{model}, {_names(curve)}", zorder=2, **line)
+        _write(axis, part[part["parameter"].isin(SHOWN[curve])], curve, ideal, line["color"])
+    floor = points[points["curve"] == "marginals"].head(1)
+    _mark(axis, floor["within_10"], floor["median"] / ideal, "X", style.UNIVARIATE, "independent marginals")
+    _mark(axis, rows["within_10"], rows["median"] / ideal, "o", "0.4", "rows of the accuracy table")
+    for name, (ratio, share) in PAPER.items():
+        _mark(axis, [share], [ratio], "*", "black", f"{name} (Texas 2022)")
+    axis.axhline(1, color=style.GUIDE, linewidth=0.8, zorder=0)
+    axis.text(0.99, 1.02, "bootstrap resample", transform=axis.get_yaxis_transform(), ha="right", fontsize=8)
+    axis.set_yscale("log")
+    axis.set_xscale("symlog", linthresh=0.01, linscale=0.5)
+    axis.set_xlim(-0.001, 1.1)
+    axis.set_xticks([0, 0.01, 0.1, 1], ["0", "1%", "10%", "100%"])
+    axis.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5×", "1×", "2×", "5×", "10×", "20×"])
+    axis.minorticks_off()
+    axis.set_xlabel("causal partner among the ten nearest true records, share of synthetic records")
+    axis.set_ylabel("median |ln ratio|, multiple of a bootstrap resample's")
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=8)
+    return figure
+
+
+def _names(curve: str) -> str:
+    return "number of sweeps" if curve == "sweeps" else "share of answers passed through"
+
+
+def _write(axis: Axes, part: pd.DataFrame, curve: str, ideal: float, colour: str) -> None:
+    for line in part.to_dict("records"):
+        text = f"{line['parameter']:.0f}" if curve == "sweeps" else f"{line['parameter']:g}"
+        place = (line["within_10"], line["median"] / ideal)
+        axis.annotate(
+            text, place, xytext=(4, 4), textcoords="offset points", fontsize=7, color=colour, zorder=4
+        )
+
+
+def _mark(axis: Axes, x: Iterable[float], y: Iterable[float], mark: str, colour: str, label: str) -> None:
+    axis.plot(
+        list(x), list(y), mark, color=colour, markersize=9, markeredgecolor="white", label=label, zorder=3
+    )

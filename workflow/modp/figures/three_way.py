@@ -1,0 +1,30 @@
+"""How close crosstabs of three questions come, a curve a row of the accuracy table."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from modp.figures import style
+
+
+def draw(medians: Mapping[str, np.ndarray], title: str) -> Figure:
+    """Draw, for each row, the share of triples of questions whose median d is at most x.
+
+    Parameters
+    ----------
+    medians : row -> median of d over the cells of each triple, any length
+    """
+    style.use()
+    figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
+    style.head(figure, title)
+    for (name, values), line in zip(medians.items(), style.lines(max(len(medians), 1)), strict=False):
+        values = np.sort(values)
+        share = np.arange(1, len(values) + 1) / max(len(values), 1)
+        middle = f"{np.median(values):.3f}" if len(values) else "n/a"
+        axis.step(values, share, where="post", label=f"{name}: {middle}", **line)
+    axis.set(xscale="log", ylim=(0, 1), xlabel="median d of a triple of questions")
+    axis.set_ylabel("share of triples with at most x")
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8, title="median over triples")
+    return figure

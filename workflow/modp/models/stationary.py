@@ -1,0 +1,459 @@
+"""The stationary pairwise model: a distribution that reproduces all pair crosstabs.
+
+P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r]), W symmetric, zero inside questions, -∞ at structural
+zeros. Where its likelihood is largest, its expected pair crosstabs are those of the data, and
+among such distributions it has the largest entropy. A question's distribution given the others is
+the paper's minus-one map with a softmax over the question's block, with tied weights.
+
+The fit follows two well-known steps: symmetric pseudo-likelihood (Besag, 1975), then stochastic
+maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averaged in the end
+(Polyak and Juditsky, 1992).
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from modp import seeds, sweep
+from modp.codebook import Codebook
+from modp.crosstab import structural_zeros, within_question
+from modp.errors import InputError
+
+BURN_IN = 3
+"""Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
+
+PLATEAU = 0.9
+"""A level ends when its bias is not below so much of its least one."""
+
+WORSE = 2.0
+"""A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
+
+WORSE_EARLY = 4.0
+"""The same while the chains burn in."""
+
+MOST_HALVINGS = 10
+
+COMMON = 0.05
+"""Share of the records from which on a pair's step is the shortest."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is fitted. Steps are in units of a Newton step for independent questions.
+
+    start_epochs, start_batch, start_rate : passes over the records of the pseudo-likelihood's Adam,
+        records of a mini-batch and largest learning rate
+    margin_step : share of a category's relative discrepancy that one iteration takes away
+    pair_step : the same, times the number of pairs of questions, for a pair of categories that
+        holds 5% of the records or more, of what its two categories' discrepancies do not explain
+    rare_power, most_pair_step : a pair that holds a smaller share p has (0.05 / p)**rare_power
+        times that step, but no pair has more than most_pair_step
+    damping : records added to a pair's count where its step is computed, so that pairs that hold a
+        handful of records are not moved by their noise
+    momentum : share of the running mean of discrepancies that an iteration keeps
+    levels : factors of the steps, one level of the fit after the other; weights are averaged over
+        the last level
+    window : iterations over which discrepancies are averaged before they are judged
+    tolerance : the bias of the crosstab, in units of sampling variance, that is good enough
+    most_windows : bound on the windows of a level
+    settle : sweeps of all chains with the final weights
+    """
+
+    start_epochs: int = 20
+    start_batch: int = 2048
+    start_rate: float = 0.02
+    margin_step: float = 0.4
+    pair_step: float = 3.5
+    rare_power: float = 0.7
+    most_pair_step: float = 0.15
+    damping: float = 5.0
+    momentum: float = 0.5
+    levels: tuple[float, ...] = (1.0, 0.3, 0.1)
+    window: int = 10
+    tolerance: float = 0.02
+    most_windows: int = 12
+    settle: int = 5
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """A model.
+
+    w : float32 (K, K), symmetric, zero inside questions and at structural zeros
+    c : float32 (K,)
+    excluded : bool (K, K), symmetric: structural zeros
+    block_starts : int64 (Q + 1,)
+    """
+
+    w: np.ndarray
+    c: np.ndarray
+    excluded: np.ndarray
+    block_starts: np.ndarray
+
+    def tables(self) -> sweep.Tables:
+        """Return the model laid out for :func:`modp.sweep.sweep`."""
+        return sweep.tables(self.w, self.c, self.excluded, self.block_starts)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One line of a fit's history.
+
+    level : the level of the fit, 1, 2 …; 0 for sweeps with the weights of the start, or the final ones
+    step : factor of the steps
+    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded,
+        where independent draws from the right model give about 1
+    bias : the same without the part that sampling noise makes, in units of sampling variance of
+        as many records as there are; from products of the two halves' deviations
+    changed : share of answers that the sweep changed
+    """
+
+    level: int
+    iteration: int
+    step: float
+    discrepancy: float
+    bias: float
+    changed: float
+
+
+Report = Callable[[Iteration], None]
+
+
+def fit(
+    codes: np.ndarray, block_starts: np.ndarray, settings: Settings, seed: int, threads: int, report: Report
+) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+    """Fit a model to true records; all pairs of answers that none of them holds are excluded.
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q)
+    block_starts : shape (Q + 1,)
+    threads : without influence on the result
+
+    Returns
+    -------
+    model
+    chains : int16 (n, Q), the chains' last states, in the order of the true records they came from
+    history
+
+    Raises
+    ------
+    FloatingPointError
+        if the steps had to be halved ten times and the fit still diverged
+    """
+    counts = sweep.crosstab(codes, block_starts, threads)
+    model = start(codes, counts, block_starts, settings, seed, threads)
+    return match(model, counts, codes, settings, seed, threads, report)
+
+
+def start(
+    codes: np.ndarray,
+    counts: np.ndarray,
+    block_starts: np.ndarray,
+    settings: Settings,
+    seed: int,
+    threads: int,
+) -> Stationary:
+    """Fit by symmetric pseudo-likelihood: each question given the others, weights tied.
+
+    Adam (Kingma and Ba, 2015) on mini-batches, its rate rising over the first fifth and then
+    falling along a half cosine.
+
+    Parameters
+    ----------
+    counts : int64 (K, K), the crosstab of ``codes``
+    """
+    rng = seeds.generator(seed, "stationary", "start")
+    inside = within_question(block_starts)
+    model = Stationary(
+        np.zeros(counts.shape),
+        np.log((np.diag(counts) + 0.5) / len(codes)),
+        structural_zeros(counts, block_starts),
+        np.asarray(block_starts, np.int64),
+    )
+    weights = np.vstack([model.w, model.c])
+    adam = _Adam(weights)
+    batches = max(1, math.ceil(len(codes) / settings.start_batch))
+    rows: list[np.ndarray] = []
+    steps = settings.start_epochs * batches
+    for step in range(steps):
+        rows = rows or np.array_split(rng.permutation(len(codes)), batches)
+        residuals = sweep.residuals(codes, model.tables(), threads, rows.pop())
+        gradient = np.vstack([np.where(inside, 0, residuals + residuals.T), (residuals * inside).sum(axis=0)])
+        adam.step(
+            weights, gradient * (batches / len(codes)), settings.start_rate * _one_cycle((step + 1) / steps)
+        )
+        model = replace(model, w=weights[:-1], c=weights[-1])
+    return model
+
+
+def _one_cycle(done: float) -> float:
+    return done / 0.2 if done < 0.2 else 0.5 * (1 + math.cos(math.pi * (done - 0.2) / 0.8))
+
+
+class _Adam:
+    """Ascent by Adam with its usual decay rates."""
+
+    def __init__(self, weights: np.ndarray):
+        self.mean, self.square, self.steps = np.zeros_like(weights), np.zeros_like(weights), 0
+
+    def step(self, weights: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+        self.steps += 1
+        self.mean += 0.1 * (gradient - self.mean)
+        self.square += 0.001 * (gradient**2 - self.square)
+        mean, square = self.mean / (1 - 0.9**self.steps), self.square / (1 - 0.999**self.steps)
+        weights += rate * mean / (np.sqrt(square) + 1e-8)
+
+
+def match(
+    model: Stationary,
+    target: np.ndarray,
+    records: np.ndarray,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    report: Report,
+) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+    """Move a model until the crosstab of its chains is ``target``.
+
+    Parameters
+    ----------
+    model : where to start; its structural zeros are kept
+    target : shape (K, K), symmetric, crosstab of as many records as ``records`` has; need not be
+        that of ``records``, nor of whole numbers
+    records : int16 (n, Q), where the chains start; none may hold a structural zero
+
+    Returns
+    -------
+    As :func:`fit`.
+    """
+    return _Matching(model, target, records, settings, seed, threads, report).run()
+
+
+def sample(
+    model: Stationary, codes: np.ndarray, sweeps: int, seed: int, threads: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw records by sweeping from given ones, which they replace row by row.
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q), without structural zeros: true records, or a fit's chains
+    sweeps : number of sweeps, at least one; each takes a record further from where it started
+
+    Returns
+    -------
+    codes : int16 (n, Q)
+    entropy_bits : float64 (n,), entropy of the distributions that the last sweep drew from
+    changed : float64 (sweeps,), share of answers that each sweep changed
+    """
+    if sweeps < 1:
+        raise ValueError(f"a sample needs at least one sweep, not {sweeps}")
+    key, tables = seeds.integer(seed, "stationary", "sample"), model.tables()
+    changed = np.empty(sweeps)
+    for number in range(sweeps):
+        swept = sweep.sweep(codes, tables, key, number, threads, entropy=number == sweeps - 1)
+        codes, changed[number] = swept.codes, swept.changed / max(codes.size, 1)
+    return codes, swept.entropy_bits, changed
+
+
+def save(path: Path, model: Stationary, codebook_digest: str) -> None:
+    """Write a model as safetensors, with its codebook's digest."""
+    values = {"w": model.w, "c": model.c, "excluded": model.excluded}
+    # One entry, since safetensors writes several in an order that differs from run to run.
+    save_file(values, path, metadata={"modp": json.dumps({"codebook": codebook_digest})})
+
+
+def load(path: Path, codebook: Codebook) -> Stationary:
+    """Read a model that :func:`save` wrote.
+
+    Raises
+    ------
+    InputError
+        if the model was fitted with another codebook
+    """
+    with safe_open(path, framework="np") as file:
+        facts = json.loads(file.metadata()["modp"])
+        values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if facts["codebook"] != codebook.digest:
+        raise InputError(f"{path} was fitted to other questions or categories than the codebook's")
+    return Stationary(**values, block_starts=codebook.block_starts)
+
+
+@dataclass
+class _State:
+    """What a fit goes back to when it diverges.
+
+    mean : running mean of target minus crosstab, (K, K)
+    smooth : running mean of the chains' crosstab
+    """
+
+    w: np.ndarray
+    c: np.ndarray
+    mean: np.ndarray
+    smooth: np.ndarray
+    chains: np.ndarray
+
+    def copy(self) -> "_State":
+        """Return a copy that later updates leave alone; a sweep replaces the chains anyway."""
+        return replace(
+            self, w=self.w.copy(), c=self.c.copy(), mean=self.mean.copy(), smooth=self.smooth.copy()
+        )
+
+
+class _Average:
+    """Mean of the weights of past iterations."""
+
+    def __init__(self, state: _State):
+        self.w, self.c, self.count = np.zeros_like(state.w), np.zeros_like(state.c), 0
+
+    def add(self, state: _State) -> None:
+        self.count += 1
+        self.w += (state.w - self.w) / self.count
+        self.c += (state.c - self.c) / self.count
+
+
+class _Matching:
+    """One run of :func:`match`."""
+
+    def __init__(
+        self,
+        model: Stationary,
+        target: np.ndarray,
+        records: np.ndarray,
+        settings: Settings,
+        seed: int,
+        threads: int,
+        report: Report,
+    ):
+        self.model, self.settings, self.threads, self.report = model, settings, threads, report
+        self.seed = seeds.integer(seed, "stationary", "chains")
+        self.target = target.astype(np.float64)
+        self.free = ~within_question(model.block_starts) & ~model.excluded
+        self.pair_step = _pair_steps(self.target, *records.shape, settings)
+        self.order = seeds.generator(seed, "stationary", "order").permutation(len(records))
+        self.records = np.ascontiguousarray(records[self.order])
+        self.history: list[Iteration] = []
+        self.scale, self.halvings, self.best = 1.0, 0, math.inf
+        self.state = _State(
+            model.w.astype(np.float64),
+            model.c.astype(np.float64),
+            np.zeros(target.shape),
+            self.target.copy(),
+            self.records,
+        )
+
+    def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+        self._rest(self.model, self.settings.window)
+        self.best = self._judged()[0]
+        for level in range(1, len(self.settings.levels) + 1):
+            average = self._level(level)
+        model = replace(self.model, w=average.w.astype(np.float32), c=average.c.astype(np.float32))
+        self._rest(model, self.settings.settle)
+        chains = np.empty_like(self.state.chains)
+        chains[self.order] = self.state.chains
+        return model, chains, self.history
+
+    def _rest(self, model: Stationary, sweeps: int) -> None:
+        for _ in range(sweeps):
+            self._sweep(model, 0, 0.0)
+
+    def _level(self, level: int) -> _Average:
+        """Iterate until the bias is within tolerance or falls no more; return the mean weights."""
+        settings, good, average = self.settings, self.state.copy(), _Average(self.state)
+        least, windows = math.inf, 0
+        while windows < settings.most_windows:
+            discrepancy, bias = self._window(level, average)
+            windows += 1
+            worse = WORSE if windows > BURN_IN else WORSE_EARLY
+            if not discrepancy <= worse * max(self.best, 1.0):
+                self._halve()
+                self.state, average, windows = good.copy(), _Average(self.state), 0
+                continue
+            if windows >= BURN_IN:
+                if discrepancy <= self.best:
+                    good = self.state.copy()
+                if bias <= settings.tolerance or bias > PLATEAU * least:
+                    break
+                least = min(least, bias)
+            self.best = min(self.best, discrepancy)
+        return average
+
+    def _halve(self) -> None:
+        self.halvings += 1
+        if self.halvings > MOST_HALVINGS:
+            raise FloatingPointError("the fit of the stationary model diverges at any step")
+        self.scale /= 2
+
+    def _window(self, level: int, average: _Average) -> tuple[float, float]:
+        """Iterate a few times; return the mean discrepancy and the mean bias."""
+        step = self.settings.levels[level - 1] * self.scale
+        for _ in range(self.settings.window):
+            model = replace(self.model, w=self.state.w, c=self.state.c)
+            self._update(self._sweep(model, level, step), step)
+            average.add(self.state)
+        return self._judged()
+
+    def _judged(self) -> tuple[float, float]:
+        lines = self.history[-self.settings.window :]
+        return float(np.mean([i.discrepancy for i in lines])), float(np.mean([i.bias for i in lines]))
+
+    def _sweep(self, model: Stationary, level: int, step: float) -> np.ndarray:
+        """Sweep all chains, note how they stand, return their crosstab.
+
+        The two halves of the chains are independent given the weights: the product of their
+        deviations has the squared bias as its expectation, without the sampling noise.
+        """
+        swept = sweep.sweep(self.state.chains, model.tables(), self.seed, len(self.history), self.threads)
+        self.state.chains = swept.codes
+        halves = np.array_split(swept.codes, 2)
+        counts = [sweep.crosstab(half, model.block_starts, self.threads) for half in halves]
+        one, other = (
+            count * (len(swept.codes) / max(len(half), 1)) - self.target
+            for count, half in zip(counts, halves, strict=True)
+        )
+        crosstab = (counts[0] + counts[1]).astype(np.float64)
+        line = Iteration(
+            level,
+            len(self.history) + 1,
+            step,
+            self._discrepancy(crosstab - self.target),
+            self._mean(one * other / (self.target + 1)),
+            swept.changed / swept.codes.size,
+        )
+        self.history.append(line)
+        self.report(line)
+        return crosstab
+
+    def _discrepancy(self, difference: np.ndarray) -> float:
+        return self._mean(difference**2 / (self.target + 1))
+
+    def _mean(self, cells: np.ndarray) -> float:
+        return float(cells[self.free].mean()) if self.free.any() else 0.0
+
+    def _update(self, crosstab: np.ndarray, step: float) -> None:
+        state = self.state
+        state.smooth += 0.1 * (crosstab - state.smooth)
+        state.mean += (1 - self.settings.momentum) * (self.target - crosstab - state.mean)
+        seen = np.maximum(self.target, state.smooth)
+        margins = np.diag(state.mean) / (np.diag(seen) + 1)
+        pairs = state.mean - self.target * (margins[:, None] + margins[None, :])
+        pairs /= seen + self.settings.damping
+        state.w += step * np.where(self.free, self.pair_step * pairs, 0)
+        state.c += (step * self.settings.margin_step) * margins
+
+
+def _pair_steps(target: np.ndarray, n: int, questions: int, settings: Settings) -> np.ndarray:
+    """Return each cell's step, (K, K).
+
+    Steps of pairs that occur together add up, so they shrink with the number of pairs; rare cells
+    occur together with few others, so theirs can be longer.
+    """
+    common = settings.pair_step / max(1, questions * (questions - 1) // 2)
+    longer = (COMMON / np.minimum((target + 1) / n, COMMON)) ** settings.rare_power
+    return np.minimum(common * longer, settings.most_pair_step)

@@ -1,0 +1,503 @@
+"""Sequential draws (sweeps) of the stationary pairwise model, and the crosstab of its chains.
+
+The model is P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r]), where x_q is the one-hot column of the
+answer to question q: a Potts model, of which a sweep is one round of Gibbs sampling. A sweep
+goes through the questions in one random order for all records and redraws each answer given the
+record's current other answers. Records do not touch each other, so threads share them out.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import njit, types
+from numba.extending import intrinsic
+
+ROWS_AT_ONCE = 2048
+"""Records that a thread takes at a time. A multiple of 64, the bits of a word."""
+
+TORCH_ROWS = 1 << 17
+"""Records that the torch path takes at a time: two float32 tables of K columns."""
+
+SHARDS = 8
+"""Parts into which a sum over records is cut. Fixed, so that it has one order on any threads."""
+
+LANES = 8
+"""Exponentials are computed so many at a time, over the end of a short block into padding."""
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+ORDER = np.uint64(2**64 - 1)
+"""The "record" whose uniform numbers give a sweep's order of the questions."""
+
+LIMIT = np.float32(80)
+"""Bound of a log odds against the present answer: its exponential must fit into float32."""
+
+LOG2_E = np.float32(1.44269504088896341)
+LN2_HIGH = np.float32(0.693359375)
+LN2_LOW = np.float32(-2.12194440e-4)
+ROUNDER = np.float32(12582912.0)
+POLYNOMIAL = tuple(
+    np.float32(x)
+    for x in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
+)
+P0, P1, P2, P3, P4, P5 = POLYNOMIAL
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A model laid out for the kernels: rows padded with zeros to a whole number of cache lines.
+
+    weights : float32 (K, padded K), W
+    bias : float32 (padded K,), c
+    excluded : uint8 (K, padded K), 1 at structural zeros
+    block_starts : int64 (Q + 1,)
+    """
+
+    weights: np.ndarray
+    bias: np.ndarray
+    excluded: np.ndarray
+    block_starts: np.ndarray
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep returns.
+
+    codes : int16 (n, Q)
+    changed : number of answers that differ from those before the sweep
+    entropy_bits : float64 (n,), entropy of the distributions drawn from, summed over a record's
+        questions; None if not asked for
+    """
+
+    codes: np.ndarray
+    changed: int
+    entropy_bits: np.ndarray | None
+
+
+def tables(w: np.ndarray, c: np.ndarray, excluded: np.ndarray, block_starts: np.ndarray) -> Tables:
+    """Lay out a model for :func:`sweep`.
+
+    Parameters
+    ----------
+    w : shape (K, K), symmetric, zero inside blocks
+    c : shape (K,)
+    excluded : bool of shape (K, K), symmetric: structural zeros
+    block_starts : shape (Q + 1,)
+
+    Raises
+    ------
+    ValueError
+        if there are more than 255 questions (conflicts are counted in one byte)
+    """
+    if len(block_starts) > 256:
+        raise ValueError("a sweep takes at most 255 questions")
+    size = len(c)
+    padded = (size + LANES + 15) // 16 * 16
+    weights = np.zeros((size, padded), np.float32)
+    bias = np.zeros(padded, np.float32)
+    zeros = np.zeros((size, padded), np.uint8)
+    weights[:, :size], bias[:size], zeros[:, :size] = w, c, excluded
+    return Tables(weights, bias, zeros, np.ascontiguousarray(block_starts, np.int64))
+
+
+def sweep(
+    codes: np.ndarray,
+    model: Tables,
+    seed: int,
+    number: int,
+    threads: int,
+    entropy: bool = False,
+    uniform: np.ndarray | None = None,
+    order: np.ndarray | None = None,
+) -> Swept:
+    """Redraw every answer once, given the record's current other answers.
+
+    An answer whose pair with any current answer is a structural zero is never drawn. A record
+    without one therefore stays without; a question of which every category is excluded (which
+    happens only to a record that had a structural zero) keeps its answer.
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q); left as it is
+    seed, number : the random numbers are a function of the seed, the sweep's number, the record's
+        row and the question alone; see :func:`uniform_numbers`
+    threads : how many threads share the records; without influence on the result
+    entropy : whether to compute the entropy of what was drawn from
+    uniform : float32 (n, Q) in [0, 1 - 2**-24], instead of the generator's numbers
+    order : the questions' order, instead of :func:`question_order`
+
+    Raises
+    ------
+    ValueError
+        if ``uniform`` has not the shape of ``codes``
+    """
+    new = np.array(codes, np.int16, order="C")
+    n, questions = new.shape
+    if uniform is not None and np.shape(uniform) != new.shape:
+        raise ValueError("uniform numbers and codes differ in shape")
+    order = question_order(seed, number, questions) if order is None else np.asarray(order, np.int64)
+    given = np.empty((0, questions), np.float32) if uniform is None else np.asarray(uniform, np.float32)
+    bits = np.zeros(n if entropy else 0)
+    key = _key(seed, number)
+
+    def part(start: int) -> int:
+        stop = min(start + ROWS_AT_ONCE, n)
+        return _sweep_rows(
+            new, start, stop, model.block_starts, order, model.weights, model.bias, model.excluded,
+            given, key, bits,
+        )  # fmt: skip
+
+    changed = sum(_in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
+    return Swept(new, changed, bits if entropy else None)
+
+
+def question_order(seed: int, number: int, questions: int) -> np.ndarray:
+    """Return the order of the questions in a sweep: int64 (Q,)."""
+    return np.argsort(_words(seed, number, ORDER[None], questions)[0], kind="stable")
+
+
+def uniform_numbers(seed: int, number: int, n: int, questions: int) -> np.ndarray:
+    """Return a sweep's uniform numbers, float32 (n, Q), as the kernel makes them.
+
+    Counter-based: with ``mix`` the finaliser of splitmix64 (Steele, Lea and Flood, 2014) and G its
+    golden increment, record i's stream is the splitmix64 that starts at
+    s = mix(mix(mix(seed) + G·(number + 1)) + G·(i + 1)); question q uses its (q + 1)-th word,
+    mix(s + G·(q + 1)), of which the upper 24 bits are the number.
+    """
+    words = _words(seed, number, np.arange(n, dtype=np.uint64), questions)
+    return (words >> np.uint64(40)).astype(np.float32) * np.float32(2**-24)
+
+
+def crosstab(codes: np.ndarray, block_starts: np.ndarray, threads: int) -> np.ndarray:
+    """Count the records in every cell, as :func:`modp.crosstab.crosstab` but on ``threads`` threads.
+
+    Each category's records are a row of bits; a cell's count is the number of bits that two rows
+    share.
+
+    Returns
+    -------
+    int64 of shape (K, K), symmetric
+    """
+    rows = np.ascontiguousarray(codes, np.int16)
+    starts = np.ascontiguousarray(block_starts, np.int64)
+    step = max(ROWS_AT_ONCE, -(-len(rows) // (4 * threads * ROWS_AT_ONCE)) * ROWS_AT_ONCE)
+
+    def part(start: int) -> np.ndarray:
+        return _count_pairs(rows[start : start + step], starts)
+
+    upper = np.zeros((int(starts[-1]),) * 2, np.int64)
+    for counts in _in_threads(part, range(0, len(rows), step), threads):
+        upper += counts
+    return upper + np.triu(upper, 1).T
+
+
+def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray | None = None) -> np.ndarray:
+    """Sum R ⊗ (R - P) over records: answers times what their questions' conditionals missed.
+
+    With R a record's one-hot answers and P the conditional distribution of each question given
+    the record's other answers, entry (i, j) is the derivative of the log pseudo-likelihood by
+    the weight with which category i predicts category j.
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q)
+    rows : which rows to sum over, instead of all
+
+    Returns
+    -------
+    float64 of shape (K, K), the same to the bit on any number of threads
+    """
+    codes = np.ascontiguousarray(codes, np.int16)
+    rows = np.arange(len(codes)) if rows is None else np.asarray(rows, np.int64)
+    step = max(256, -(-len(rows) // SHARDS))
+
+    def part(start: int) -> np.ndarray:
+        return _residual_rows(
+            codes, rows[start : start + step], model.block_starts, model.weights, model.bias, model.excluded
+        )
+
+    size = len(model.weights)
+    total = np.zeros(model.weights.shape)
+    for shard in _in_threads(part, range(0, len(rows), step), threads):
+        total += shard
+    return total[:, :size]
+
+
+@torch.no_grad()
+def sweep_on(
+    device: torch.device, codes: np.ndarray, model: Tables, order: np.ndarray, generator: torch.Generator
+) -> np.ndarray:
+    """Sweep question by question over all records at once, for a GPU.
+
+    The same distribution as :func:`sweep`, from other random numbers.
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q); left as it is
+    order : the questions' order
+    generator : on ``device``
+
+    Returns
+    -------
+    int16 of shape (n, Q)
+    """
+    size = int(model.block_starts[-1])
+    starts = torch.from_numpy(model.block_starts).to(device)
+    weights = torch.from_numpy(model.weights[:, :size]).to(device)
+    bias = torch.from_numpy(model.bias[:size]).to(device)
+    zeros = torch.from_numpy(model.excluded[:, :size]).to(device, torch.float32)
+    swept = np.empty(codes.shape, np.int16)
+    for first in range(0, len(codes), TORCH_ROWS):
+        rows = slice(first, first + TORCH_ROWS)
+        answers = torch.from_numpy(codes[rows].astype(np.int64)).to(device) + starts[:-1]
+        records = torch.zeros(len(answers), size, device=device).scatter_(1, answers, 1.0)
+        logits, conflicts = bias + records @ weights, records @ zeros
+        for q in order.tolist():
+            block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
+            allowed = conflicts[:, block] < 0.5
+            race = torch.empty_like(logits[:, block]).exponential_(generator=generator).clamp_min_(1e-30)
+            scores = (logits[:, block] - race.log()).masked_fill_(~allowed, -torch.inf)
+            old = answers[:, q].clone()
+            new = torch.where(allowed.any(dim=1), scores.argmax(dim=1) + block.start, old)
+            logits += weights[new] - weights[old]
+            conflicts += zeros[new] - zeros[old]
+            answers[:, q] = new
+        swept[rows] = (answers - starts[:-1]).to(torch.int16).cpu().numpy()
+    return swept
+
+
+def _in_threads(work: Callable, parts: range, threads: int) -> list:
+    """Run ``work`` on every part; the kernels release the interpreter's lock."""
+    if threads == 1 or len(parts) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
+
+
+def _mixed(z: np.ndarray) -> np.ndarray:
+    z = (z ^ (z >> np.uint64(30))) * MIX_1
+    z = (z ^ (z >> np.uint64(27))) * MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+def _key(seed: int, number: int) -> np.uint64:
+    step = GOLDEN * np.array([number + 1], np.uint64)
+    return _mixed(_mixed(np.array([seed], np.uint64)) + step)[0]
+
+
+def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarray:
+    states = _mixed(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
+    return _mixed(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
+
+
+def _compiled(function: Callable) -> Callable:
+    """Compile a kernel that releases the interpreter's lock; keep the result where that can be.
+
+    Numba looks for a folder that it may write to beside this file, then in the user's cache.
+    """
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:
+        return njit(nogil=True)(function)
+
+
+@_compiled
+def _mix(z):
+    z = (z ^ (z >> np.uint64(30))) * MIX_1
+    z = (z ^ (z >> np.uint64(27))) * MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+@_compiled
+def _exponential(x):
+    """Return exp(x) for a float32 x within ±``LIMIT``, to 2 units in the last place.
+
+    Cephes' expf: x = k ln 2 + f, a polynomial in f, times 2**k. Written out in separate float32
+    steps, so that NumPy gives the same bits.
+    """
+    k = (x * LOG2_E + ROUNDER) - ROUNDER
+    f = (x - k * LN2_HIGH) - k * LN2_LOW
+    y = P0 * f + P1
+    y = y * f + P2
+    y = y * f + P3
+    y = y * f + P4
+    y = y * f + P5
+    y = (y * (f * f) + f) + np.float32(1)
+    return y * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@_compiled
+def _add_rows(logits, conflicts, answers, bias, weights, excluded):
+    """Set a record's logits and conflict counts from the columns of its answers.
+
+    Four rows at a time, to read and write the logits less often; added in the answers' order.
+    """
+    logits[:] = bias
+    conflicts[:] = 0
+    fours = len(answers) // 4 * 4
+    for r in range(0, fours, 4):
+        i, j, k, m = answers[r], answers[r + 1], answers[r + 2], answers[r + 3]
+        w1, w2, w3, w4 = weights[i], weights[j], weights[k], weights[m]
+        for a in range(len(logits)):
+            logits[a] = (((logits[a] + w1[a]) + w2[a]) + w3[a]) + w4[a]
+        z1, z2, z3, z4 = excluded[i], excluded[j], excluded[k], excluded[m]
+        for a in range(len(conflicts)):
+            conflicts[a] += z1[a] + z2[a] + z3[a] + z4[a]
+    for r in range(fours, len(answers)):
+        w1, z1 = weights[answers[r]], excluded[answers[r]]
+        for a in range(len(logits)):
+            logits[a] += w1[a]
+            conflicts[a] += z1[a]
+
+
+@_compiled
+def _swap_rows(logits, conflicts, old, new, weights, excluded):
+    """Bring a record's logits and conflict counts up to date when an answer changes."""
+    before, after = weights[old], weights[new]
+    for j in range(logits.shape[0]):
+        logits[j] += after[j] - before[j]
+    was, now = excluded[old], excluded[new]
+    for j in range(conflicts.shape[0]):
+        conflicts[j] += now[j] - was[j]
+
+
+@_compiled
+def _block_odds(logits, conflicts, start, stop, present, odds):
+    """Write each category's odds against the present one, 0 if excluded, to ``odds``."""
+    reference = logits[present]
+    for first in range(0, stop - start, LANES):
+        scores = logits[start + first : start + first + LANES]
+        clashes = conflicts[start + first : start + first + LANES]
+        out = odds[first : first + LANES]
+        for j in range(LANES):
+            x = min(max(scores[j] - reference, -LIMIT), LIMIT)
+            out[j] = _exponential(x) if clashes[j] == 0 else np.float32(0)
+
+
+@_compiled
+def _block_entropy(logits, odds, start, size, present, total):
+    """Entropy in bits of the distribution ``odds / total``."""
+    mean = 0.0
+    for j in range(size):
+        x = min(max(logits[start + j] - logits[present], -LIMIT), LIMIT)
+        mean += np.float64(odds[j]) * np.float64(x)
+    return (np.log(np.float64(total)) - mean / np.float64(total)) / np.log(2.0)
+
+
+@_compiled
+def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, given, key, bits):
+    """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes."""
+    questions = codes.shape[1]
+    widest = 0
+    for q in range(questions):
+        widest = max(widest, starts[q + 1] - starts[q])
+    logits, conflicts = np.empty_like(bias), np.empty(bias.shape[0], np.uint8)
+    odds = np.empty(widest + LANES, np.float32)
+    cumulative = np.empty(widest + LANES, np.float32)
+    answers = np.empty(questions, np.int64)
+    before = np.empty(questions, np.int16)
+    changed = 0
+    for i in range(first, last):
+        for q in range(questions):
+            answers[q] = starts[q] + codes[i, q]
+            before[q] = codes[i, q]
+        _add_rows(logits, conflicts, answers, bias, weights, excluded)
+        state = _mix(key + GOLDEN * np.uint64(i + 1))
+        for q in order:
+            start, stop, present = starts[q], starts[q + 1], answers[q]
+            _block_odds(logits, conflicts, start, stop, present, odds)
+            total = np.float32(0)
+            for j in range(stop - start):
+                total += odds[j]
+                cumulative[j] = total
+            if total == 0:
+                continue
+            if bits.shape[0]:
+                bits[i] += _block_entropy(logits, odds, start, stop - start, present, total)
+            if given.shape[0]:
+                u = given[i, q]
+            else:
+                word = _mix(state + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
+                u = np.float32(word) * np.float32(2**-24)
+            target = u * total
+            drawn = start
+            for j in range(stop - start):
+                drawn += cumulative[j] <= target
+            if drawn != present:
+                _swap_rows(logits, conflicts, present, drawn, weights, excluded)
+                answers[q] = drawn
+        for q in range(questions):
+            code = np.int16(answers[q] - starts[q])
+            changed += code != before[q]
+            codes[i, q] = code
+    return changed
+
+
+@intrinsic
+def _ones(typing_context, word):
+    """Number of bits of a 64-bit word that are set."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@_compiled
+def _count_pairs(codes, starts):
+    """Count the pairs i <= j of the rows, int64 (K, K), ``ROWS_AT_ONCE`` rows at a time."""
+    size, questions = starts[-1], codes.shape[1]
+    counts = np.zeros((size, size), np.int64)
+    words = np.empty((size, ROWS_AT_ONCE // 64), np.uint64)
+    for first in range(0, codes.shape[0], ROWS_AT_ONCE):
+        words[:] = 0
+        for i in range(first, min(first + ROWS_AT_ONCE, codes.shape[0])):
+            at, bit = (i - first) >> 6, np.uint64(1) << np.uint64((i - first) & 63)
+            for q in range(questions):
+                words[starts[q] + codes[i, q], at] |= bit
+        for a in range(size):
+            left = words[a]
+            for b in range(a, size):
+                right = words[b]
+                shared = np.uint64(0)
+                for k in range(ROWS_AT_ONCE // 64):
+                    shared += _ones(left[k] & right[k])
+                counts[a, b] += np.int64(shared)
+    return counts
+
+
+@_compiled
+def _residual_rows(codes, rows, starts, weights, bias, excluded):
+    """Sum over records of R ⊗ (R - P): see :func:`residuals`. float32 (K, padded K)."""
+    questions = codes.shape[1]
+    widest = 0
+    for q in range(questions):
+        widest = max(widest, starts[q + 1] - starts[q])
+    logits, conflicts = np.empty_like(bias), np.empty(bias.shape[0], np.uint8)
+    odds = np.empty(widest + LANES, np.float32)
+    rest = np.zeros_like(bias)
+    answers = np.empty(questions, np.int64)
+    total = np.zeros(weights.shape, np.float32)
+    for i in rows:
+        for q in range(questions):
+            answers[q] = starts[q] + codes[i, q]
+        _add_rows(logits, conflicts, answers, bias, weights, excluded)
+        for q in range(questions):
+            start, stop, present = starts[q], starts[q + 1], answers[q]
+            _block_odds(logits, conflicts, start, stop, present, odds)
+            mass = np.float32(0)
+            for j in range(stop - start):
+                mass += odds[j]
+            scale = np.float32(1) / max(mass, np.float32(1e-30))
+            for j in range(stop - start):
+                rest[start + j] = -odds[j] * scale
+            rest[present] += np.float32(1)
+        for a in answers:
+            row = total[a]
+            for j in range(rest.shape[0]):
+                row[j] += rest[j]
+    return total
