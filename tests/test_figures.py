@@ -373,6 +373,13 @@ def test_frontier_without_any_curve_is_drawn():
     frontier.draw(empty, pd.DataFrame({"within_10": [], "median": []}), 0.1, "title")
 
 
+def test_frontier_of_a_table_whose_ideal_is_perfect_is_drawn():
+    points = pd.DataFrame(
+        {"curve": ["sweeps"], "model": ["m"], "parameter": [1.0], "median": [0.1], "within_10": [1]}
+    )
+    frontier.draw(points, pd.DataFrame({"within_10": [1.0], "median": [0.0]}), 0.0, "title")
+
+
 def test_three_way_curves_are_the_sorted_medians():
     figure = three_way.draw({"a": np.array([0.3, 0.1]), "none": np.zeros(0)}, "title")
     line = figure.axes[0].lines[0]

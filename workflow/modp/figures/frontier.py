@@ -28,17 +28,26 @@ def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> 
     ideal : the bootstrap's median of d
     """
     style.use()
+    points = points.assign(ratio=_multiple(points["median"], ideal))
+    rows = rows.assign(ratio=_multiple(rows["median"], ideal))
     figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
     style.head(figure, title)
     curves = [c for c in points.groupby(["curve", "model"], sort=False) if c[0][0] in SHOWN]
     for (key, part), line in zip(curves, style.lines(max(len(curves), 1)), strict=False):
         curve, model = key
-        x, y = part["within_10"], part["median"] / ideal
-        axis.plot(x, y, marker=".", markersize=5, label=f"{model}, {_names(curve)}", zorder=2, **line)
-        _write(axis, part[part["parameter"].isin(SHOWN[curve])], curve, ideal, line["color"])
+        axis.plot(
+            part["within_10"],
+            part["ratio"],
+            marker=".",
+            markersize=5,
+            label=f"{model}, {_names(curve)}",
+            zorder=2,
+            **line,
+        )
+        _write(axis, part[part["parameter"].isin(SHOWN[curve])], curve, line["color"])
     floor = points[points["curve"] == "marginals"].head(1)
-    _mark(axis, floor["within_10"], floor["median"] / ideal, "X", style.UNIVARIATE, "independent marginals")
-    _mark(axis, rows["within_10"], rows["median"] / ideal, "o", "0.4", "rows of the accuracy table")
+    _mark(axis, floor["within_10"], floor["ratio"], "X", style.UNIVARIATE, "independent marginals")
+    _mark(axis, rows["within_10"], rows["ratio"], "o", "0.4", "rows of the accuracy table")
     for name, (ratio, share) in PAPER.items():
         _mark(axis, [share], [ratio], "*", "black", f"{name} (Texas 2022)")
     axis.axhline(1, color=style.GUIDE, linewidth=0.8, zorder=0)
@@ -59,10 +68,15 @@ def _names(curve: str) -> str:
     return "number of sweeps" if curve == "sweeps" else "share of answers passed through"
 
 
-def _write(axis: Axes, part: pd.DataFrame, curve: str, ideal: float, colour: str) -> None:
+def _multiple(medians: pd.Series, ideal: float) -> pd.Series:
+    """The medians as multiples of the ideal, NaN where that is zero."""
+    return medians.astype(float) / (ideal if ideal > 0 else float("nan"))
+
+
+def _write(axis: Axes, part: pd.DataFrame, curve: str, colour: str) -> None:
     for line in part.to_dict("records"):
         text = f"{line['parameter']:.0f}" if curve == "sweeps" else f"{line['parameter']:g}"
-        place = (line["within_10"], line["median"] / ideal)
+        place = (line["within_10"], line["ratio"])
         axis.annotate(
             text, place, xytext=(4, 4), textcoords="offset points", fontsize=7, color=colour, zorder=4
         )
