@@ -1,7 +1,9 @@
 import itertools
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from conftest import codebook_of, shared
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp import checkpoint, losses, records, train
+from modp.__main__ import main
 from modp.errors import InputError
 from modp.models import blades, published
 from modp.params import Stage
@@ -364,3 +367,70 @@ def test_one_questions_predictions_are_those_of_the_whole(number, link):
     whole = some(binary)
     for start, stop in itertools.pairwise(STARTS):
         assert torch.allclose(some.question(binary, start, stop), whole[:, start:stop], atol=1e-6)
+
+
+def train_options(folder: Path, sample: tuple, restarts: int) -> list[str]:
+    codes, codebook = sample
+    records.write(folder / "records.parquet", codes[:400], codebook)
+    (folder / "codebook.json").write_text(codebook.to_json())
+    stages = [
+        {"loss": "mean_square", "epochs": 2, "learning_rate": 0.01, "batch": 128},
+        {"loss": "z", "epochs": 3, "learning_rate": 0.003, "batch": 128},
+    ]
+    model = {"blades": 2, "reduced": 3, "restarts": restarts, "stages": stages}
+    options = {
+        "--records": folder / "records.parquet",
+        "--codebook": folder / "codebook.json",
+        "--name": "model_2_3",
+        "--model": json.dumps(model),
+        "--seed": 5,
+        "--device": "cpu",
+        "--weights": folder / "m/model.safetensors",
+        "--history": folder / "m/history.parquet",
+        "--plot": folder / "m/plot.csv",
+        "--timing": folder / "m/timing.csv",
+        "--log": folder / "log.txt",
+    }
+    return ["train", *(str(part) for pair in options.items() for part in pair)]
+
+
+@pytest.mark.parametrize("after", [1, 4, 6, 8])
+def test_a_killed_training_of_several_seeds_goes_on_to_the_same_end(tmp_path, sample, monkeypatch, after):
+    from modp.cli import train as step
+
+    monkeypatch.setattr(step, "CHECKPOINT_S", 0.0)
+    folders = [tmp_path / name for name in ("whole", "killed")]
+    for folder in folders:
+        folder.mkdir()
+    assert main(train_options(folders[0], sample, 2)) == 0
+
+    seen = []
+
+    def killed(self, epoch):
+        seen.append(epoch)
+        if len(seen) > after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(step._Progress, "__call__", killed)
+        main(train_options(folders[1], sample, 2))
+    assert (folders[1] / "m/.checkpoint.safetensors").exists()
+    assert not (folders[1] / "m/model.safetensors").exists()
+    assert main(train_options(folders[1], sample, 2)) == 0
+    assert "going on from epoch" in (folders[1] / "log.txt").read_text()
+    for file in ("m/model.safetensors", "m/history.parquet", "m/plot.csv"):
+        assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes()
+    assert not (folders[1] / "m/.checkpoint.safetensors").exists()
+    assert len((folders[0] / "m/timing.csv").read_text().splitlines()) == 11
+
+
+def test_the_seed_with_the_lowest_last_loss_is_kept(tmp_path, sample):
+    lowest = []
+    for restarts in (1, 3):
+        folder = tmp_path / str(restarts)
+        folder.mkdir()
+        assert main(train_options(folder, sample, restarts)) == 0
+        history = pd.read_parquet(folder / "m/history.parquet")
+        assert len(history) == 5
+        lowest.append(history.loc[history["stage"] == 2, "loss"].min())
+    assert lowest[1] <= lowest[0]

@@ -1,0 +1,92 @@
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, codebook_of
+
+from modp import tables
+from modp.accuracy import Summary
+from modp.config import load
+from modp.params import Params
+
+
+def row(model: str, variant: str, *log_ratios: float) -> tables.Row:
+    return tables.Row(model, variant, np.array(log_ratios), 100, 3, 12.5, Summary(5, 0.2, 0.3, 0.4))
+
+
+ROWS = [row("bootstrap", "", 0.1, -0.1, 0.2), row("model_5_15", "plain", 0.2, -0.4, 0.0)]
+CELLS = {"all": np.ones(3, bool), "between": np.array([True, True, False])}
+
+
+def test_the_papers_numbers_stand_beside_the_same_row_over_all_cells_only():
+    published = {"bootstrap": [0.012, 0.058, 0.139], "model_5_15/plain": [0.046, 0.164, 0.382]}
+    table = tables.with_published(tables.accuracy_table(ROWS, CELLS), published)
+    assert table["published_mean_abs"].tolist()[:2] == [0.058, 0.164]
+    assert table["published_median"].isna().tolist() == [False, False, True, True]
+    whole, between = tables.printed_accuracy(table)
+    assert whole.headers[-3:] == ["paper: median", "mean", "r.m.s."]
+    assert whole.rows[1][-3:] == ["0.046", "0.164", "0.382"]
+    assert "paper: median" not in between.headers
+
+
+def test_other_data_has_no_column_of_the_papers():
+    table = tables.with_published(tables.accuracy_table(ROWS, CELLS), {})
+    assert all("paper: median" not in part.headers for part in tables.printed_accuracy(table))
+
+
+def test_every_published_row_is_one_that_the_default_parameters_make():
+    published = yaml.safe_load((ROOT / "workflow/published/accuracy.yaml").read_text())
+    made = load(ROOT / "params.yaml", Params).rows
+    assert set(published["stums"]) <= set(made) and set(published["stums-h"]) <= set(made)
+
+
+def test_answers_by_blade_are_percents_of_the_records_that_a_blade_takes():
+    codes = np.array([[0, 1], [0, 0], [1, 1], [1, 1]], np.int16)
+    gates = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0.1, 0.9, 0], [0.6, 0.4, 0]])
+    table = tables.answers_by_blade(codes, codebook_of(2, 2), gates, ["B", "ELSEWHERE"])
+    assert table["records"].tolist() == [3, 3, 1, 1, 0, 0]
+    assert np.allclose(table["percent"][:4], [100 / 3, 200 / 3, 0, 100])
+    assert table["percent"][4:].isna().all()
+    (part,) = tables.printed_answers(table, "model_3_10")
+    assert part.headers == ["blade", "records", "1", "2"]
+    assert part.rows == [["1", "3", "33", "67"], ["2", "1", "0", "100"]]
+    assert tables.printed_answers(tables.answers_by_blade(codes, codebook_of(2, 2), gates, []), "m") == []
+
+
+def test_latex_escapes_what_it_would_misread():
+    text = tables.Printed("50% of A_B & C", ["×", "b"], [["$1–$2", "x~y"]], 1).latex()
+    assert r"\caption{50\% of A\_B \& C}" in text
+    assert r"\$1--\$2 & x\textasciitilde{}y \\" in text and r"$\times$ & b \\" in text
+    assert text.count(r"\begin{tabular}{@{}lr@{}}") == 1
+
+
+def test_markdown_aligns_numbers_right():
+    text = tables.Printed("c", ["a", "b"], [["x", "1"]], 1).markdown()
+    assert text == "## c\n\n| a | b |\n| --- | --: |\n| x | 1 |\n"
+
+
+def test_privacy_of_rows_by_hand():
+    found = pd.DataFrame(
+        {
+            "entropy_bits": [1.0, 3.0, 2.0],
+            "multiplicity": [1, 1, 10],
+            "causal_rank": pd.array([1, 11, None], "Int64"),
+        }
+    )
+    table = tables.privacy_table({"model_5_15/plain": found})
+    line = table.to_dict("records")[0]
+    assert (line["entropy_bits"], line["ranked"], line["nearest"], line["within_10"]) == (2, 2, 0.5, 0.5)
+    assert line["median_rank"] == 6
+    assert line["log10_effective_multiplicity"] == pytest.approx(3 * np.log10(2))
+    shown = tables.printed_privacy(table).rows[0]
+    assert shown[:4] == ["model_5_15", "plain", "2.0", "10^0.9"] and shown[4] == "50.00 ± 35.36 %"
+    metrics = tables.metrics(tables.accuracy_table(ROWS, CELLS), tables.three_way_table(ROWS), table)
+    assert metrics["privacy"]["model_5_15"]["plain"]["within_10"] == 0.5
+    assert metrics["accuracy"]["model_5_15"]["plain"]["ratio_median_three_way"] == 1
+    assert metrics["accuracy"]["bootstrap"]["median"] == 0.1
+
+
+def test_privacy_without_records_is_blank():
+    none = pd.DataFrame({"entropy_bits": [], "multiplicity": [], "causal_rank": []})
+    shown = tables.printed_privacy(tables.privacy_table({"m/v": none})).rows[0]
+    assert shown == ["m", "v", "", "", "", "", ""]
