@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,3 +69,22 @@ def test_bits_are_those_of_the_distributions_drawn_from():
     assert np.isclose(bits[0], 1)
     _, bits = sequential.sweep(codes, STARTS, NONE, lambda b, q: 0 * even(b, q), np.random.default_rng(0))
     assert bits[0] == 0
+
+
+def test_fresh_records_hold_no_structural_zero_and_follow_the_weights():
+    rng = np.random.default_rng(3)
+    excluded = np.zeros((5, 5), bool)
+    excluded[0, 4] = excluded[4, 0] = True
+    w = np.zeros((5, 5))
+    c = np.log([0.5, 0.5, 0.2, 0.3, 0.5])
+    codes = sequential.fresh(w, c, excluded, STARTS, 20_000, rng)
+    assert not violations(codes, excluded, STARTS).any()
+    share = np.bincount(codes[:, 1], minlength=3) / 20_000
+    assert np.abs(share[0] / share[1] - 2 / 3).max() < 0.05
+
+
+def test_fresh_records_that_cannot_be_completed_are_an_error():
+    every = np.ones((5, 5), bool)
+    every[:2, :2] = every[2:, 2:] = False
+    with pytest.raises(ValueError, match="3 records could not be drawn"):
+        sequential.fresh(np.zeros((5, 5)), np.zeros(5), every, STARTS, 3, np.random.default_rng(0))

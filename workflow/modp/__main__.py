@@ -21,6 +21,7 @@ STEPS = {
     "measure": "compare one synthetic table's crosstab with the true one",
     "privacy": "measure in how large a crowd a synthetic table's records hide",
     "frontier": "trace fidelity against privacy",
+    "mixing": "follow a stationary model's chains",
     "tables": "summarise all variants: tables, metrics, plot data",
     "figure": "draw one figure",
     "convert": "turn weights that the author of the paper published into a model of ours",

@@ -127,13 +127,16 @@ class StationaryModel(Strict):
 class SweptRow(Strict):
     """One row of the accuracy table: records redrawn one question after the other.
 
-    Each of the ``sweeps`` redraws all questions of every true record once, each given the record's
-    current other answers, structural zeros excluded. More sweeps leave less of the true record.
+    Each of the ``sweeps`` redraws all questions of every record once, each given the record's current
+    other answers, structural zeros excluded. More sweeps leave less of the true record. ``start: fresh``
+    begins with records drawn from the weights of a stationary model alone, which leaves nothing of any
+    true record, but needs more sweeps.
     """
 
     model: str
     name: Name
     sweeps: int = Field(ge=1)
+    start: Literal["records", "fresh"] = "records"
 
     @property
     def row(self) -> str:
@@ -222,7 +225,7 @@ class Params(Strict):
     @classmethod
     def _figures_are_free(cls, figures: dict[str, FigureRecipe]) -> dict[str, FigureRecipe]:
         for name in figures:
-            if name in OTHER_FIGURES:
+            if name in OTHER_FIGURES or name.startswith("mixing_"):
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
         return figures
 
@@ -253,6 +256,8 @@ class Params(Strict):
                     f"swept.{at} ({swept.row}): no model {swept.model!r} is defined"
                     f"{did_you_mean(swept.model, known)}"
                 )
+            if swept.start == "fresh" and swept.model not in self.stationary:
+                raise ValueError(f"swept.{at} ({swept.row}): 'start: fresh' needs a stationary model")
         for row in self.rows:
             if self.rows.count(row) > 1:
                 raise ValueError(f"the row {row} is listed twice under 'variants' and 'swept'")

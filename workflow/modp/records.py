@@ -29,7 +29,8 @@ def write(
     """Write coded records as Parquet.
 
     Each question is a dictionary column whose values are the codebook's category codes as text,
-    all of them, used or not. ``extra`` columns (record, entropy_bits) follow the questions.
+    all of them, used or not. ``extra`` columns (record, entropy_bits) follow the questions; where an
+    array is masked they are blank.
     """
     arrays: list[pa.Array] = []
     for q, question in enumerate(codebook.questions):

@@ -37,7 +37,7 @@ MODELS = list(PARAMS.models)
 STATIONARY = list(PARAMS.stationary)
 CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
 TRIPLES = "triples.parquet"
-TABLES = ("accuracy", "three_way", "privacy", "questions", "answers_by_blade")
+TABLES = ("accuracy", "three_way", "privacy", "mixing", "questions", "answers_by_blade")
 DRAWN = list(PARAMS.rows[1:])
 PUBLISHED = "workflow/published/accuracy.yaml"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
@@ -69,6 +69,10 @@ def weights_of(row):
 
 def frontier(model):
     return f"{RESULTS}/frontier/{model}.parquet"
+
+
+def mixing(model):
+    return f"{RESULTS}/mixing/{model}.parquet"
 
 
 def gates(model):

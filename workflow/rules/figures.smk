@@ -13,6 +13,7 @@ FIGURES = {
             *[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
         ],
     ),
+    **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in STATIONARY},
     "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
     "training": (
         "training",

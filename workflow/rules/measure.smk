@@ -67,6 +67,28 @@ rule frontier:
         " --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
 
 
+rule mixing:
+    """Follow a stationary model's chains: which questions forget the true records slowly."""
+    input:
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        weights=rules.fit.output.weights,
+        code=code_of("mixing"),
+    output:
+        mixing("{model}"),
+    log:
+        f"{LOGS}/{{model}}/mixing.log",
+    wildcard_constraints:
+        model=one_of(STATIONARY),
+    threads: 4
+    params:
+        seed=PARAMS.seed,
+    shell:
+        "python -m modp mixing --records {input.records:q} --codebook {input.codebook:q}"
+        " --weights {input.weights:q} --model {wildcards.model:q} --seed {params.seed}"
+        " --threads {threads} --out {output:q} --log {log:q}"
+
+
 rule tables:
     """Summarise the run: its tables, metrics.json, and data for DVC's plots."""
     input:
@@ -78,6 +100,7 @@ rule tables:
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
         privacy=[measures(row, PRIVACY) for row in DRAWN],
         gates=gates(PARAMS.answers_by_blade.model),
+        mixing=[mixing(model) for model in STATIONARY],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -99,10 +122,12 @@ rule tables:
         folder=lambda w, output: Path(output[0]).parent,
         model=PARAMS.answers_by_blade.model,
         questions=PARAMS.answers_by_blade.questions,
+        stationary=STATIONARY,
     shell:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
         " --privacy {input.privacy:q} --gates {input.gates:q} --gates-of {params.model:q}"
-        " --questions {params.questions:q} --published {input.published:q}"
+        " --questions {params.questions:q} --mixing {input.mixing:q}"
+        " --mixing-of {params.stationary:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

@@ -64,10 +64,11 @@ rule sweep:
     params:
         family=lambda w: "stationary" if SWEPT[w.row].model in STATIONARY else "blades",
         sweeps=lambda w: SWEPT[w.row].sweeps,
+        start=lambda w: SWEPT[w.row].start,
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
         "python -m modp sweep --records {input.records:q} --codebook {input.codebook:q}"
         " --weights {input.weights:q} --family {params.family} --row {wildcards.row:q}"
-        " --sweeps {params.sweeps} --seed {params.seed} --device {params.device}"
+        " --sweeps {params.sweeps} --start {params.start} --seed {params.seed} --device {params.device}"
         " --threads {threads} --out {output:q} --log {log:q}"

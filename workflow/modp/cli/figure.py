@@ -12,7 +12,18 @@ from modp import seeds
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.config import load
-from modp.figures import crosstabs, frontier, gates, hiding, merit, overview, style, three_way, training
+from modp.figures import (
+    crosstabs,
+    frontier,
+    gates,
+    hiding,
+    merit,
+    mixing,
+    overview,
+    style,
+    three_way,
+    training,
+)
 from modp.privacy import effective_multiplicity
 from modp.pums.where import Dataset
 
@@ -164,6 +175,10 @@ def _three_way(options: argparse.Namespace, title: str) -> Figure:
     return three_way.draw(medians, f"{title}\ncrosstabs of three questions")
 
 
+def _mixing(options: argparse.Namespace, title: str) -> Figure:
+    return mixing.draw(pd.read_parquet(options.inputs[0]), _headed(options, title))
+
+
 def _training(options: argparse.Namespace, title: str) -> Figure:
     histories = {name: pd.read_csv(path) for name, path in zip(options.names, options.inputs, strict=True)}
     return training.draw(histories, f"{title}: training")
@@ -185,5 +200,6 @@ KINDS = {
     "overview": _overview,
     "frontier": _frontier,
     "three_way": _three_way,
+    "mixing": _mixing,
     "training": _training,
 }

@@ -29,15 +29,17 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Count the crowds, rank the partners."""
     codes, codebook = coded(options.records, options.codebook)
     synthetic, extra = records.read(options.synthetic, codebook, ["record", "entropy_bits"])
-    record = extra["record"]
+    partner = np.ma.masked_invalid(extra["record"].astype(np.float64))
+    known = np.flatnonzero(~np.ma.getmaskarray(partner))
+    record = partner.filled(0).astype(np.int64)
     rng = seeds.generator(options.seed, "ranked", options.row)
-    chosen = np.sort(rng.permutation(len(synthetic))[:RANKED])
+    chosen = np.sort(rng.permutation(known)[:RANKED])
     ranks = np.zeros(len(synthetic), np.int64)
     ranks[chosen] = privacy.causal_rank(codes, synthetic, record, chosen)
     table = {
-        "record": record,
+        "record": pa.array(record, mask=np.ma.getmaskarray(partner)),
         "entropy_bits": extra["entropy_bits"],
-        "multiplicity": privacy.multiplicity(codes)[record],
+        "multiplicity": pa.array(privacy.multiplicity(codes)[record], mask=np.ma.getmaskarray(partner)),
         "causal_rank": pa.array(ranks, mask=ranks == 0),
     }
     with written(options.out) as path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import records, seeds
+from modp import records, seeds, sequential
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
     parser.add_argument("--row", required=True, help="model/name")
     parser.add_argument("--sweeps", type=int, required=True)
+    parser.add_argument("--start", choices=("records", "fresh"), default="records")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", default="auto", help="for blades: auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
@@ -32,9 +33,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Sweep, then write the last state of every record."""
     codes, codebook = coded(options.records, options.codebook)
     swept, bits = (_stationary if options.family == "stationary" else _blades)(options, codes, codebook)
+    fresh = options.start == "fresh"
+    partner = np.ma.array(np.arange(len(codes)), mask=fresh)
     with written(options.out) as path:
-        records.write(path, swept, codebook, {"record": np.arange(len(codes)), "entropy_bits": bits})
-    log(f"{options.row}: {np.mean(swept != codes):.1%} of the answers differ from the true record's")
+        records.write(path, swept, codebook, {"record": partner, "entropy_bits": bits})
+    if fresh:
+        log(f"{options.row}: {len(swept):,} records that no true record was the start of")
+    else:
+        log(f"{options.row}: {np.mean(swept != codes):.1%} of the answers differ from the true record's")
 
 
 def _stationary(
@@ -43,6 +49,9 @@ def _stationary(
     from modp.models import stationary
 
     model = stationary.load(options.weights, codebook)
+    if options.start == "fresh":
+        rng = seeds.generator(options.seed, "fresh", options.row)
+        codes = sequential.fresh(model.w, model.c, model.excluded, model.block_starts, len(codes), rng)
     seed = seeds.integer(options.seed, "sweep", options.row)
     swept, bits, _ = stationary.sample(model, codes, options.sweeps, seed, options.threads)
     return swept, bits
@@ -53,7 +62,6 @@ def _blades(
 ) -> tuple[np.ndarray, np.ndarray]:
     import torch
 
-    from modp import sequential
     from modp.models import blades
 
     torch.set_num_threads(1)  # sums in one order, whatever the machine's cores

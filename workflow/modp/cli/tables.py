@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gates", type=Path, required=True, help="gate weights, for the answers by blade")
     parser.add_argument("--gates-of", required=True, help="the model that they are of")
     parser.add_argument("--questions", nargs="+", required=True, help="questions for the answers by blade")
+    parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
+    parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
@@ -58,6 +60,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         {name: pd.read_parquet(path) for name, path in zip(options.rows[1:], options.privacy, strict=True)}
     )
     three_way = tables.three_way_table(rows)
+    traces = zip(options.mixing_of, options.mixing, strict=True)
+    mixed = tables.mixing_table({name: pd.read_parquet(path) for name, path in traces})
     asked = tables.questions_table(codebook)
     gates = pd.read_parquet(options.gates).to_numpy()
     answers = tables.answers_by_blade(codes, codebook, gates, options.questions)
@@ -74,6 +78,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
     write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
     write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
+    write("mixing", mixed, tables.MIXING_NOTES, tables.printed_mixing(mixed))
     write("questions", asked, (), [tables.printed_questions(asked)])
     write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
     with written(options.metrics) as path:

@@ -13,11 +13,12 @@ maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averag
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from modp import seeds, sweep
@@ -63,6 +64,8 @@ class Settings:
     tolerance : the bias of the crosstab, in units of sampling variance, that is good enough
     most_windows : bound on the windows of a level
     settle : sweeps of all chains with the final weights
+    chains : number of chains, which start at as many records drawn without replacement; None for
+        one a record. Fewer take less time a sweep, but more sweeps to the same bias
     """
 
     start_epochs: int = 20
@@ -79,6 +82,7 @@ class Settings:
     tolerance: float = 0.02
     most_windows: int = 12
     settle: int = 5
+    chains: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,9 +112,9 @@ class Iteration:
     level : the level of the fit, 1, 2 …; 0 for sweeps with the weights of the start, or the final ones
     step : factor of the steps
     discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded,
-        where independent draws from the right model give about 1
+        where independent draws from the right model give about 1; A is scaled to the chains
     bias : the same without the part that sampling noise makes, in units of sampling variance of
-        as many records as there are; from products of the two halves' deviations
+        as many records as there are (not chains); from products of the two halves' deviations
     changed : share of answers that the sweep changed
     """
 
@@ -122,11 +126,31 @@ class Iteration:
     changed: float
 
 
+@dataclass
+class State:
+    """Where a fit stands after a window: enough to go on to the same end.
+
+    ``arrays`` hold the weights, their averages and the chains; ``facts`` the numbers, and the
+    history so far.
+    """
+
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
 Report = Callable[[Iteration], None]
+Keep = Callable[[State], None]
 
 
 def fit(
-    codes: np.ndarray, block_starts: np.ndarray, settings: Settings, seed: int, threads: int, report: Report
+    codes: np.ndarray,
+    block_starts: np.ndarray,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    report: Report,
+    start: State | None = None,
+    keep: Keep | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Fit a model to true records; all pairs of answers that none of them holds are excluded.
 
@@ -135,11 +159,15 @@ def fit(
     codes : int16 of shape (n, Q)
     block_starts : shape (Q + 1,)
     threads : without influence on the result
+    start : the state of an interrupted fit of the same records with the same settings and seed,
+        to go on from
+    keep : given the state after every window
 
     Returns
     -------
     model
-    chains : int16 (n, Q), the chains' last states, in the order of the true records they came from
+    chains : int16 (m, Q), the chains' last states, in the order of the true records they came
+        from; m = n unless ``settings.chains`` is less
     history
 
     Raises
@@ -148,17 +176,30 @@ def fit(
         if the steps had to be halved ten times and the fit still diverged
     """
     counts = sweep.crosstab(codes, block_starts, threads)
-    model = start(codes, counts, block_starts, settings, seed, threads)
-    return match(model, counts, codes, settings, seed, threads, report)
+    model = independent(counts, len(codes), block_starts)
+    if start is None:
+        model = pseudo_likelihood(model, codes, settings, seed, threads)
+    return match(model, counts, codes, settings, seed, threads, report, start, keep)
 
 
-def start(
-    codes: np.ndarray,
-    counts: np.ndarray,
-    block_starts: np.ndarray,
-    settings: Settings,
-    seed: int,
-    threads: int,
+def independent(counts: np.ndarray, n: int, block_starts: np.ndarray) -> Stationary:
+    """Return the model without weights between questions, but with structural zeros.
+
+    Parameters
+    ----------
+    counts : int64 (K, K), the crosstab of the true records
+    n : number of true records
+    """
+    return Stationary(
+        np.zeros(counts.shape),
+        np.log((np.diag(counts) + 0.5) / n),
+        structural_zeros(counts, block_starts),
+        np.asarray(block_starts, np.int64),
+    )
+
+
+def pseudo_likelihood(
+    model: Stationary, codes: np.ndarray, settings: Settings, seed: int, threads: int
 ) -> Stationary:
     """Fit by symmetric pseudo-likelihood: each question given the others, weights tied.
 
@@ -167,16 +208,11 @@ def start(
 
     Parameters
     ----------
-    counts : int64 (K, K), the crosstab of ``codes``
+    model : where to start; its structural zeros are kept
+    codes : int16 of shape (n, Q)
     """
     rng = seeds.generator(seed, "stationary", "start")
-    inside = within_question(block_starts)
-    model = Stationary(
-        np.zeros(counts.shape),
-        np.log((np.diag(counts) + 0.5) / len(codes)),
-        structural_zeros(counts, block_starts),
-        np.asarray(block_starts, np.int64),
-    )
+    inside = within_question(model.block_starts)
     weights = np.vstack([model.w, model.c])
     adam = _Adam(weights)
     batches = max(1, math.ceil(len(codes) / settings.start_batch))
@@ -219,6 +255,8 @@ def match(
     seed: int,
     threads: int,
     report: Report,
+    start: State | None = None,
+    keep: Keep | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Move a model until the crosstab of its chains is ``target``.
 
@@ -228,12 +266,16 @@ def match(
     target : shape (K, K), symmetric, crosstab of as many records as ``records`` has; need not be
         that of ``records``, nor of whole numbers
     records : int16 (n, Q), where the chains start; none may hold a structural zero
+    start, keep : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
 
     Returns
     -------
     As :func:`fit`.
     """
-    return _Matching(model, target, records, settings, seed, threads, report).run()
+    matching = _Matching(model, target, records, settings, seed, threads, report, keep)
+    if start is not None:
+        matching.resume(start)
+    return matching.run()
 
 
 def sample(
@@ -285,8 +327,27 @@ def load(path: Path, codebook: Codebook) -> Stationary:
     return Stationary(**values, block_starts=codebook.block_starts)
 
 
+def save_state(path: Path, of: str, state: State) -> None:
+    """Write a state, whole or not at all; ``of`` says of which fit it is."""
+    temporary = path.with_name(path.name + ".part")
+    save_file(state.arrays, temporary, metadata={"modp": json.dumps({"of": of, "facts": state.facts})})
+    temporary.replace(path)
+
+
+def load_state(path: Path, of: str) -> State | None:
+    """Return the state at ``path``, or None if there is none of this fit."""
+    try:
+        with safe_open(path, framework="np") as file:
+            found = json.loads(file.metadata()["modp"])
+            if found["of"] != of:
+                return None
+            return State({name: file.get_tensor(name) for name in file.keys()}, found["facts"])  # noqa: SIM118
+    except (FileNotFoundError, SafetensorError, KeyError, TypeError, ValueError):
+        return None
+
+
 @dataclass
-class _State:
+class _Walk:
     """What a fit goes back to when it diverges.
 
     mean : running mean of target minus crosstab, (K, K)
@@ -299,23 +360,42 @@ class _State:
     smooth: np.ndarray
     chains: np.ndarray
 
-    def copy(self) -> "_State":
-        """Return a copy that later updates leave alone; a sweep replaces the chains anyway."""
-        return replace(
-            self, w=self.w.copy(), c=self.c.copy(), mean=self.mean.copy(), smooth=self.smooth.copy()
-        )
+    def copy(self) -> "_Walk":
+        """Return a copy that later updates leave alone."""
+        return _Walk(**{name: value.copy() for name, value in vars(self).items()})
 
 
 class _Average:
     """Mean of the weights of past iterations."""
 
-    def __init__(self, state: _State):
-        self.w, self.c, self.count = np.zeros_like(state.w), np.zeros_like(state.c), 0
+    def __init__(self, walk: _Walk):
+        self.w, self.c, self.count = np.zeros_like(walk.w), np.zeros_like(walk.c), 0
 
-    def add(self, state: _State) -> None:
+    def add(self, walk: _Walk) -> None:
         self.count += 1
-        self.w += (state.w - self.w) / self.count
-        self.c += (state.c - self.c) / self.count
+        self.w += (walk.w - self.w) / self.count
+        self.c += (walk.c - self.c) / self.count
+
+
+@dataclass
+class _Progress:
+    """How far a fit has come.
+
+    level : 0 before the first one
+    ended : whether the level is done
+    windows : windows of the level since its start, or since the last divergence
+    least : least bias of the level
+    best : least discrepancy so far
+    scale : factor of all steps, halved at each of the ``halvings``
+    """
+
+    level: int = 0
+    ended: bool = True
+    windows: int = 0
+    least: float = math.inf
+    best: float = math.inf
+    scale: float = 1.0
+    halvings: int = 0
 
 
 class _Matching:
@@ -330,73 +410,111 @@ class _Matching:
         seed: int,
         threads: int,
         report: Report,
+        keep: Keep | None,
     ):
-        self.model, self.settings, self.threads, self.report = model, settings, threads, report
+        self.model, self.settings, self.threads = model, settings, threads
+        self.report, self.keep = report, keep
         self.seed = seeds.integer(seed, "stationary", "chains")
-        self.target = target.astype(np.float64)
+        order = seeds.generator(seed, "stationary", "order").permutation(len(records))
+        self.order = order[: settings.chains]
+        self.share = len(self.order) / max(len(records), 1)
+        self.target = target * self.share
         self.free = ~within_question(model.block_starts) & ~model.excluded
-        self.pair_step = _pair_steps(self.target, *records.shape, settings)
-        self.order = seeds.generator(seed, "stationary", "order").permutation(len(records))
-        self.records = np.ascontiguousarray(records[self.order])
+        self.pair_step = _pair_steps(self.target, len(self.order), records.shape[1], settings)
         self.history: list[Iteration] = []
-        self.scale, self.halvings, self.best = 1.0, 0, math.inf
-        self.state = _State(
+        self.progress = _Progress()
+        self.walk = _Walk(
             model.w.astype(np.float64),
             model.c.astype(np.float64),
             np.zeros(target.shape),
             self.target.copy(),
-            self.records,
+            np.ascontiguousarray(records[self.order]),
         )
+        self.good, self.average = self.walk.copy(), _Average(self.walk)
 
     def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
-        self._rest(self.model, self.settings.window)
-        self.best = self._judged()[0]
-        for level in range(1, len(self.settings.levels) + 1):
-            average = self._level(level)
-        model = replace(self.model, w=average.w.astype(np.float32), c=average.c.astype(np.float32))
+        progress = self.progress
+        if progress.level == 0:
+            self._rest(self.model, self.settings.window)
+            progress.best = self._judged()[0]
+        while not progress.ended or progress.level < len(self.settings.levels):
+            if progress.ended:
+                self._enter(progress.level + 1)
+            self._judge(*self._window())
+            if self.keep:
+                self.keep(self._state())
+        model = replace(self.model, w=self.average.w.astype(np.float32), c=self.average.c.astype(np.float32))
         self._rest(model, self.settings.settle)
-        chains = np.empty_like(self.state.chains)
-        chains[self.order] = self.state.chains
-        return model, chains, self.history
+        return model, self.walk.chains[np.argsort(self.order)], self.history
+
+    def resume(self, state: State) -> None:
+        """Take up the fit where ``state`` was kept."""
+
+        def part(prefix: str) -> dict[str, np.ndarray]:
+            return {k.removeprefix(prefix): v for k, v in state.arrays.items() if k.startswith(prefix)}
+
+        self.walk, self.good = _Walk(**part("walk.")).copy(), _Walk(**part("good.")).copy()
+        self.average.count = state.facts["averaged"]
+        for name, value in part("average.").items():
+            setattr(self.average, name, value.copy())
+        self.progress = _Progress(**state.facts["progress"])
+        self.history = [Iteration(**line) for line in state.facts["history"]]
+
+    def _state(self) -> State:
+        parts = {"walk": vars(self.walk), "good": vars(self.good)}
+        parts["average"] = {"w": self.average.w, "c": self.average.c}
+        arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
+        facts = {
+            "progress": asdict(self.progress),
+            "averaged": self.average.count,
+            "history": [asdict(line) for line in self.history],
+        }
+        return State(arrays, facts)
 
     def _rest(self, model: Stationary, sweeps: int) -> None:
         for _ in range(sweeps):
             self._sweep(model, 0, 0.0)
 
-    def _level(self, level: int) -> _Average:
-        """Iterate until the bias is within tolerance or falls no more; return the mean weights."""
-        settings, good, average = self.settings, self.state.copy(), _Average(self.state)
-        least, windows = math.inf, 0
-        while windows < settings.most_windows:
-            discrepancy, bias = self._window(level, average)
-            windows += 1
-            worse = WORSE if windows > BURN_IN else WORSE_EARLY
-            if not discrepancy <= worse * max(self.best, 1.0):
-                self._halve()
-                self.state, average, windows = good.copy(), _Average(self.state), 0
-                continue
-            if windows >= BURN_IN:
-                if discrepancy <= self.best:
-                    good = self.state.copy()
-                if bias <= settings.tolerance or bias > PLATEAU * least:
-                    break
-                least = min(least, bias)
-            self.best = min(self.best, discrepancy)
-        return average
+    def _enter(self, level: int) -> None:
+        self.good, self.average = self.walk.copy(), _Average(self.walk)
+        self.progress = replace(self.progress, level=level, ended=False, windows=0, least=math.inf)
+
+    def _judge(self, discrepancy: float, bias: float) -> None:
+        """Go back if a window made things worse; end the level if its bias is small or falls no more."""
+        settings, progress = self.settings, self.progress
+        progress.windows += 1
+        worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
+        if not discrepancy <= worse * max(progress.best, 1.0):
+            self._halve()
+            return
+        if progress.windows >= BURN_IN:
+            if discrepancy <= progress.best:
+                self.good = self.walk.copy()
+            progress.ended = bias <= settings.tolerance or bias > PLATEAU * progress.least
+            if not progress.ended:
+                progress.least = min(progress.least, bias)
+        if not progress.ended:
+            progress.best = min(progress.best, discrepancy)
+            progress.ended = progress.windows >= settings.most_windows
 
     def _halve(self) -> None:
-        self.halvings += 1
-        if self.halvings > MOST_HALVINGS:
+        """Go back to the last good weights and chains, with half the steps."""
+        progress = self.progress
+        progress.halvings += 1
+        if progress.halvings > MOST_HALVINGS:
             raise FloatingPointError("the fit of the stationary model diverges at any step")
-        self.scale /= 2
+        progress.scale /= 2
+        self.walk, progress.windows = self.good.copy(), 0
+        self.average = _Average(self.walk)
 
-    def _window(self, level: int, average: _Average) -> tuple[float, float]:
+    def _window(self) -> tuple[float, float]:
         """Iterate a few times; return the mean discrepancy and the mean bias."""
-        step = self.settings.levels[level - 1] * self.scale
+        level = self.progress.level
+        step = self.settings.levels[level - 1] * self.progress.scale
         for _ in range(self.settings.window):
-            model = replace(self.model, w=self.state.w, c=self.state.c)
+            model = replace(self.model, w=self.walk.w, c=self.walk.c)
             self._update(self._sweep(model, level, step), step)
-            average.add(self.state)
+            self.average.add(self.walk)
         return self._judged()
 
     def _judged(self) -> tuple[float, float]:
@@ -409,8 +527,8 @@ class _Matching:
         The two halves of the chains are independent given the weights: the product of their
         deviations has the squared bias as its expectation, without the sampling noise.
         """
-        swept = sweep.sweep(self.state.chains, model.tables(), self.seed, len(self.history), self.threads)
-        self.state.chains = swept.codes
+        swept = sweep.sweep(self.walk.chains, model.tables(), self.seed, len(self.history), self.threads)
+        self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
         counts = [sweep.crosstab(half, model.block_starts, self.threads) for half in halves]
         one, other = (
@@ -423,7 +541,7 @@ class _Matching:
             len(self.history) + 1,
             step,
             self._discrepancy(crosstab - self.target),
-            self._mean(one * other / (self.target + 1)),
+            self._mean(one * other / (self.target + 1)) / self.share,
             swept.changed / swept.codes.size,
         )
         self.history.append(line)
@@ -437,15 +555,15 @@ class _Matching:
         return float(cells[self.free].mean()) if self.free.any() else 0.0
 
     def _update(self, crosstab: np.ndarray, step: float) -> None:
-        state = self.state
-        state.smooth += 0.1 * (crosstab - state.smooth)
-        state.mean += (1 - self.settings.momentum) * (self.target - crosstab - state.mean)
-        seen = np.maximum(self.target, state.smooth)
-        margins = np.diag(state.mean) / (np.diag(seen) + 1)
-        pairs = state.mean - self.target * (margins[:, None] + margins[None, :])
+        walk = self.walk
+        walk.smooth += 0.1 * (crosstab - walk.smooth)
+        walk.mean += (1 - self.settings.momentum) * (self.target - crosstab - walk.mean)
+        seen = np.maximum(self.target, walk.smooth)
+        margins = np.diag(walk.mean) / (np.diag(seen) + 1)
+        pairs = walk.mean - self.target * (margins[:, None] + margins[None, :])
         pairs /= seen + self.settings.damping
-        state.w += step * np.where(self.free, self.pair_step * pairs, 0)
-        state.c += (step * self.settings.margin_step) * margins
+        walk.w += step * np.where(self.free, self.pair_step * pairs, 0)
+        walk.c += (step * self.settings.margin_step) * margins
 
 
 def _pair_steps(target: np.ndarray, n: int, questions: int, settings: Settings) -> np.ndarray:
