@@ -10,7 +10,7 @@ from test_sweep import probabilities, states
 from modp import crosstab, postprocess, records, sweep
 from modp.errors import InputError
 from modp.models import stationary
-from modp.models.stationary import Settings, Stationary
+from modp.models.stationary import Settings, State, Stationary
 
 SIZES = (3, 2, 4)
 STARTS = np.array([0, 3, 5, 9])
@@ -28,7 +28,9 @@ def correlated(n: int) -> np.ndarray:
 
 def fitted(codes: np.ndarray, settings: Settings | None = None, seed: int = 1, threads: int = 2):
     lines = []
-    return *stationary.fit(codes, STARTS, settings or Settings(), seed, threads, lines.append), lines
+    return *stationary.fit(
+        codes, STARTS, settings or Settings(exchanges=0), seed, threads, lines.append
+    ), lines
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +92,14 @@ def test_chains_come_in_the_order_of_the_records():
     w[[0, 2, 1, 3], [2, 0, 3, 1]] = 30
     model = Stationary(w, np.zeros(4), np.zeros((4, 4), bool), np.array([0, 2, 4]))
     target = sweep.crosstab(codes, model.block_starts, 1)
-    quick = Settings(most_windows=1, levels=(1e-9,))
+    quick = Settings(exchanges=0, most_windows=1, levels=(1e-9,))
     _, chains, _ = stationary.match(model, target, codes, quick, 1, 1, lambda _: None)
     assert np.array_equal(chains, codes)
 
 
 def test_divergence_halves_the_steps_and_goes_on():
     codes = correlated(20_000)
-    calm = Settings()
+    calm = Settings(exchanges=0)
     wild = replace(calm, pair_step=12.0, most_pair_step=4.0, margin_step=8.0)
     model, _, history, _ = fitted(codes, wild)
     steps = [line.step for line in history if line.level == 1]
@@ -112,7 +114,7 @@ def test_divergence_halves_the_steps_and_goes_on():
 def test_divergence_at_any_step_is_an_error():
     codes = correlated(500)
     with pytest.raises(FloatingPointError, match="diverges"):
-        fitted(codes, replace(Settings(), pair_step=1e6, most_pair_step=1e6, start_epochs=1))
+        fitted(codes, replace(Settings(exchanges=0), pair_step=1e6, most_pair_step=1e6, start_epochs=1))
 
 
 def test_sample_moves_away_from_its_records_but_keeps_the_crosstab(fit):
@@ -150,7 +152,7 @@ def test_saved_models_come_back_and_only_for_their_codebook(fit, tmp_path):
 def test_real_records_come_as_near_as_a_bootstrap(sample):
     codes, codebook = sample
     starts = codebook.block_starts
-    model, _, _ = stationary.fit(codes, starts, Settings(), 1, 2, lambda _: None)
+    model, _, _ = stationary.fit(codes, starts, Settings(exchanges=0), 1, 2, lambda _: None)
     drawn, _, _ = stationary.sample(model, codes, 20, 1, 2)
     counts = sweep.crosstab(codes, starts, 2)
     assert not postprocess.violations(drawn, model.excluded, starts).any()
@@ -164,3 +166,59 @@ def test_real_records_come_as_near_as_a_bootstrap(sample):
         )
 
     assert rms(drawn) < 1.1 * rms(resampled)
+
+
+TINY = Settings(start_epochs=1, window=3, most_windows=4, settle=2, exchanges=0)
+
+
+def same(one: tuple, other: tuple) -> None:
+    for name in ("w", "c", "excluded", "block_starts"):
+        assert np.array_equal(getattr(one[0], name), getattr(other[0], name))
+    assert np.array_equal(one[1], other[1])
+    assert one[2] == other[2]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TINY,
+        replace(TINY, chains=1500, exchanges=2),
+        replace(TINY, pair_step=12.0, most_pair_step=4.0, margin_step=8.0),
+    ],
+    ids=["all", "subset", "diverging"],
+)
+def test_a_killed_fit_goes_on_to_the_same_end_from_every_window(settings, tmp_path):
+    codes, kept = correlated(2_000), []
+
+    def fit(**options):
+        return stationary.fit(codes, STARTS, settings, 1, 2, lambda _: None, **options)
+
+    whole = fit(keep=kept.append)
+    assert len(kept) >= 9
+    same(whole, fit())
+    for state in kept:
+        stationary.save_state(tmp_path / "state", "this fit", state)
+        same(whole, fit(start=stationary.load_state(tmp_path / "state", "this fit")))
+        same(whole, fit(start=state))  # and the state itself was left alone
+
+
+def test_states_of_other_fits_and_broken_ones_are_not_taken(tmp_path):
+    path = tmp_path / "state"
+    assert stationary.load_state(path, "this fit") is None
+    stationary.save_state(path, "this fit", State({"x": np.arange(3)}, {"best": np.inf}))
+    assert stationary.load_state(path, "another") is None
+    found = stationary.load_state(path, "this fit")
+    assert found.arrays["x"].tolist() == [0, 1, 2] and found.facts == {"best": np.inf}
+    path.write_bytes(path.read_bytes()[:20])
+    assert stationary.load_state(path, "this fit") is None
+
+
+def test_fewer_chains_start_at_some_of_the_records_and_fit_all():
+    codes = correlated(20_000)
+    model, chains, history, _ = fitted(codes, Settings(chains=5_000, exchanges=0))
+    assert chains.shape == (5_000, 3)
+    counts = sweep.crosstab(codes, STARTS, 1)
+    z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
+    assert np.sqrt((z**2).mean()) < 0.4
+    assert 0.3 < history[-1].discrepancy < 3
+    same(fitted(codes, TINY), fitted(codes, replace(TINY, chains=len(codes) + 1)))

@@ -114,7 +114,10 @@ class StationaryModel(Strict):
     longer falls, or for ``most_windows`` times ten sweeps at each of three sizes of steps.
     ``pair_step`` and ``margin_step`` set the steps of pairs and single categories; a fit that diverges
     halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
-    categories, so that pairs of a handful of records are not moved by their noise.
+    categories, so that pairs of a handful of records are not moved by their noise. After each sweep
+    chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
+    other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
+    be fewer than the records.
     """
 
     tolerance: float = Field(default=0.02, gt=0)
@@ -122,6 +125,8 @@ class StationaryModel(Strict):
     pair_step: float = Field(default=3.5, gt=0)
     margin_step: float = Field(default=0.4, gt=0)
     damping: float = Field(default=5.0, ge=0)
+    exchanges: int = Field(default=3, ge=0)
+    chains: int | None = Field(default=None, ge=100)
 
 
 class SweptRow(Strict):

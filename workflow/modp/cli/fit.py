@@ -1,10 +1,12 @@
 """Fit a stationary model: chains are swept until their crosstab is the true one."""
 
 import argparse
+import hashlib
 import json
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
@@ -17,6 +19,7 @@ from modp.models import stationary
 from modp.params import StationaryModel
 
 QUIET_S = 10.0
+CHECKPOINT_S = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +42,21 @@ def run(options: argparse.Namespace, log: Log) -> None:
     settings = stationary.Settings(**recipe.model_dump())
     seed = seeds.integer(options.seed, "fit", options.name)
     began = time.perf_counter()
+    checkpoint = _Checkpoint(options, recipe, codebook.digest, codes)
+    start = stationary.load_state(checkpoint.path, checkpoint.of)
+    if start:
+        log(f"{options.name}: going on from sweep {len(start.facts['history'])}")
     with _Progress(options.name, log) as progress:
         try:
             model, _, history = stationary.fit(
-                codes, codebook.block_starts, settings, seed, options.threads, progress
+                codes,
+                codebook.block_starts,
+                settings,
+                seed,
+                options.threads,
+                progress,
+                start,
+                checkpoint.keep,
             )
         except FloatingPointError as failure:
             raise InputError(f"{options.name}: {failure}; give it smaller steps") from None
@@ -53,10 +67,28 @@ def run(options: argparse.Namespace, log: Log) -> None:
         _as_training(frame).to_csv(path)
     with written(options.weights) as path:
         stationary.save(path, model, codebook.digest)
+    checkpoint.path.unlink(missing_ok=True)
     log(
         f"{options.name}: {len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
         f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
     )
+
+
+class _Checkpoint:
+    """Keeps the state of a fit now and then, for a run that is killed."""
+
+    def __init__(self, options: argparse.Namespace, recipe: StationaryModel, digest: str, codes: np.ndarray):
+        self.path = options.weights.with_name(".checkpoint.safetensors")
+        what = "\n".join([recipe.model_dump_json(), digest, str(options.seed), options.name])
+        self.of = hashlib.sha256(what.encode() + codes.tobytes()).hexdigest()
+        self.saved = time.monotonic()
+
+    def keep(self, state: stationary.State) -> None:
+        """Write the state if the last one is older than some seconds."""
+        if time.monotonic() - self.saved >= CHECKPOINT_S:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            stationary.save_state(self.path, self.of, state)
+            self.saved = time.monotonic()
 
 
 def _as_training(frame: pd.DataFrame) -> pd.DataFrame:

@@ -74,11 +74,11 @@ def _points(
     rng = seeds.generator(options.seed, "frontier", options.model)
     yield "marginals", 0.0, np.column_stack([rng.permutation(column) for column in codes.T])
     if options.curve == "sweeps":
-        tables = stationary.load(options.source, codebook).tables()
+        model = stationary.load(options.source, codebook)
         seed = seeds.integer(options.seed, "frontier", options.model)
         swept = codes
         for number in range(1, max(SWEEPS) + 1):
-            swept = sweep.sweep(swept, tables, seed, number, options.threads).codes
+            swept = model.step(swept, seed, number, options.threads).codes
             if number in SWEEPS:
                 yield "sweeps", float(number), swept
         return

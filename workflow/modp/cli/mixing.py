@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import mixing, seeds, sweep
+from modp import mixing, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.models import stationary
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Sweep, follow, write."""
     codes, codebook = coded(options.records, options.codebook)
-    tables = stationary.load(options.weights, codebook).tables()
+    model = stationary.load(options.weights, codebook)
     seed = seeds.integer(options.seed, "mixing", options.model)
     followed = seeds.generator(options.seed, "mixing").permutation(len(codes))[:MOST]
     start = codes[np.sort(followed)]
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     def states() -> Iterator[np.ndarray]:
         state = start
         for number in range(1, SWEEPS + 1):
-            state = sweep.sweep(state, tables, seed, number, options.threads).codes
+            state = model.step(state, seed, number, options.threads).codes
             yield state
 
     traced = mixing.trace(start, states(), codebook)

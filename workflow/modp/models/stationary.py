@@ -13,7 +13,7 @@ maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averag
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from modp import seeds, sweep
+from modp import exchange, seeds, sweep
 from modp.codebook import Codebook
 from modp.crosstab import structural_zeros, within_question
 from modp.errors import InputError
@@ -66,6 +66,7 @@ class Settings:
     settle : sweeps of all chains with the final weights
     chains : number of chains, which start at as many records drawn without replacement; None for
         one a record. Fewer take less time a sweep, but more sweeps to the same bias
+    exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.exchange`
     """
 
     start_epochs: int = 20
@@ -83,6 +84,7 @@ class Settings:
     most_windows: int = 12
     settle: int = 5
     chains: int | None = None
+    exchanges: int = 3
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,48 @@ class Stationary:
     c : float32 (K,)
     excluded : bool (K, K), symmetric: structural zeros
     block_starts : int64 (Q + 1,)
+    exchanges : rounds of exchanges after each sweep, with which the model was fitted
+    strength : float64 (Q, Q), how strongly questions are linked in the true records
     """
 
     w: np.ndarray
     c: np.ndarray
     excluded: np.ndarray
     block_starts: np.ndarray
+    exchanges: int = 0
+    strength: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def tables(self) -> sweep.Tables:
         """Return the model laid out for :func:`modp.sweep.sweep`."""
         return sweep.tables(self.w, self.c, self.excluded, self.block_starts)
+
+    def step(
+        self, codes: np.ndarray, seed: int, number: int, threads: int, entropy: bool = False, parts: int = 1
+    ) -> sweep.Swept:
+        """Sweep once, then let chains exchange linked answers.
+
+        Parameters
+        ----------
+        codes : int16 of shape (n, Q); left as it is
+        seed, number : of the random numbers; the same give the same result
+        threads : without influence on the result
+        entropy : whether to compute the entropy of what the sweep drew from
+        parts : chains exchange only within each of so many parts, which stay independent
+
+        Returns
+        -------
+        As :func:`modp.sweep.sweep`; ``changed`` counts what both did.
+        """
+        tables = self.tables()
+        swept = sweep.sweep(codes, tables, seed, number, threads, entropy)
+        rng = seeds.generator(seed, "exchange", str(number))
+        linked = exchange.Links(self.strength)
+        moved = [
+            exchange.exchange(part, tables, linked, self.exchanges, rng, threads)[0]
+            for part in np.array_split(swept.codes, parts)
+        ]
+        after = np.concatenate(moved)
+        return sweep.Swept(after, int(np.count_nonzero(after != codes)), swept.entropy_bits)
 
 
 @dataclass(frozen=True)
@@ -176,7 +210,7 @@ def fit(
         if the steps had to be halved ten times and the fit still diverged
     """
     counts = sweep.crosstab(codes, block_starts, threads)
-    model = independent(counts, len(codes), block_starts)
+    model = replace(independent(counts, len(codes), block_starts), exchanges=settings.exchanges)
     if start is None:
         model = pseudo_likelihood(model, codes, settings, seed, threads)
     return match(model, counts, codes, settings, seed, threads, report, start, keep)
@@ -195,6 +229,7 @@ def independent(counts: np.ndarray, n: int, block_starts: np.ndarray) -> Station
         np.log((np.diag(counts) + 0.5) / n),
         structural_zeros(counts, block_starts),
         np.asarray(block_starts, np.int64),
+        strength=exchange.links(counts, block_starts).strength,
     )
 
 
@@ -296,19 +331,20 @@ def sample(
     """
     if sweeps < 1:
         raise ValueError(f"a sample needs at least one sweep, not {sweeps}")
-    key, tables = seeds.integer(seed, "stationary", "sample"), model.tables()
+    key = seeds.integer(seed, "stationary", "sample")
     changed = np.empty(sweeps)
     for number in range(sweeps):
-        swept = sweep.sweep(codes, tables, key, number, threads, entropy=number == sweeps - 1)
+        swept = model.step(codes, key, number, threads, entropy=number == sweeps - 1)
         codes, changed[number] = swept.codes, swept.changed / max(codes.size, 1)
     return codes, swept.entropy_bits, changed
 
 
 def save(path: Path, model: Stationary, codebook_digest: str) -> None:
     """Write a model as safetensors, with its codebook's digest."""
-    values = {"w": model.w, "c": model.c, "excluded": model.excluded}
+    values = {"w": model.w, "c": model.c, "excluded": model.excluded, "strength": model.strength}
+    facts = {"codebook": codebook_digest, "exchanges": model.exchanges}
     # One entry, since safetensors writes several in an order that differs from run to run.
-    save_file(values, path, metadata={"modp": json.dumps({"codebook": codebook_digest})})
+    save_file(values, path, metadata={"modp": json.dumps(facts)})
 
 
 def load(path: Path, codebook: Codebook) -> Stationary:
@@ -324,7 +360,7 @@ def load(path: Path, codebook: Codebook) -> Stationary:
         values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if facts["codebook"] != codebook.digest:
         raise InputError(f"{path} was fitted to other questions or categories than the codebook's")
-    return Stationary(**values, block_starts=codebook.block_starts)
+    return Stationary(**values, exchanges=facts["exchanges"], block_starts=codebook.block_starts)
 
 
 def save_state(path: Path, of: str, state: State) -> None:
@@ -433,13 +469,13 @@ class _Matching:
         self.good, self.average = self.walk.copy(), _Average(self.walk)
 
     def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
-        progress = self.progress
+        progress, levels = self.progress, len(self.settings.levels)
         if progress.level == 0:
             self._rest(self.model, self.settings.window)
             progress.best = self._judged()[0]
-        while not progress.ended or progress.level < len(self.settings.levels):
+        while not progress.ended or progress.level < levels:
             if progress.ended:
-                self._enter(progress.level + 1)
+                self._enter()
             self._judge(*self._window())
             if self.keep:
                 self.keep(self._state())
@@ -475,9 +511,12 @@ class _Matching:
         for _ in range(sweeps):
             self._sweep(model, 0, 0.0)
 
-    def _enter(self, level: int) -> None:
+    def _enter(self) -> None:
+        """Begin the next level."""
         self.good, self.average = self.walk.copy(), _Average(self.walk)
-        self.progress = replace(self.progress, level=level, ended=False, windows=0, least=math.inf)
+        progress = self.progress
+        progress.level, progress.ended = progress.level + 1, False
+        progress.windows, progress.least = 0, math.inf
 
     def _judge(self, discrepancy: float, bias: float) -> None:
         """Go back if a window made things worse; end the level if its bias is small or falls no more."""
@@ -527,7 +566,7 @@ class _Matching:
         The two halves of the chains are independent given the weights: the product of their
         deviations has the squared bias as its expectation, without the sampling noise.
         """
-        swept = sweep.sweep(self.walk.chains, model.tables(), self.seed, len(self.history), self.threads)
+        swept = model.step(self.walk.chains, self.seed, len(self.history), self.threads, parts=2)
         self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
         counts = [sweep.crosstab(half, model.block_starts, self.threads) for half in halves]

@@ -1,0 +1,114 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modp import exchange, sweep
+from modp.crosstab import crosstab
+from modp.postprocess import violations
+
+STARTS = np.array([0, 2, 4, 7])
+SIZES = np.diff(STARTS)
+
+
+def model(seed: int, zeros: bool) -> tuple[sweep.Tables, np.ndarray, np.ndarray]:
+    """Random weights; the first two questions fix each other where there are zeros."""
+    rng = np.random.default_rng(seed)
+    w = rng.normal(0, 1, (7, 7))
+    w = np.triu(w) + np.triu(w).T
+    for a, b in itertools.pairwise(STARTS):
+        w[a:b, a:b] = 0
+    excluded = np.zeros((7, 7), bool)
+    if zeros:
+        for i, j in ((0, 3), (1, 2)):
+            excluded[i, j] = excluded[j, i] = True
+    w[excluded] = 0
+    c = rng.normal(0, 1, 7)
+    return sweep.tables(w, c, excluded, STARTS), w, excluded
+
+
+def exact(w: np.ndarray, c: np.ndarray, excluded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All records, and their probabilities."""
+    every = np.array(list(itertools.product(*(range(s) for s in SIZES))), np.int16)
+    columns = every + STARTS[:-1]
+    energy = c[columns].sum(axis=1)
+    for q, r in itertools.combinations(range(3), 2):
+        energy += w[columns[:, q], columns[:, r]]
+        energy[excluded[columns[:, q], columns[:, r]]] = -np.inf
+    p = np.exp(energy - energy.max())
+    return every, p / p.sum()
+
+
+def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
+    tables, w, excluded = model(1, zeros=True)
+    every, p = exact(w, tables.bias[:7].astype(float), excluded)
+    rng = np.random.default_rng(2)
+    n = 40_000
+    codes = every[rng.choice(len(every), n, p=p)]
+    linked = exchange.links(crosstab(codes, STARTS), STARTS)
+    for number in range(4):
+        codes, accepted = exchange.exchange(codes, tables, linked, 5, rng, 2)
+        codes = sweep.sweep(codes, tables, 7, number, 2).codes
+    weight = np.array([6, 3, 1])
+    counts = np.bincount(codes @ weight, minlength=12)
+    expected = np.zeros(12)
+    expected[every @ weight] = n * p
+    assert (counts[expected == 0] == 0).all() and accepted > 0.1
+    used = expected > 0
+    chi2 = ((counts - expected)[used] ** 2 / expected[used]).sum()
+    assert chi2 < 20.5  # the 0.1% point of five degrees of freedom
+
+
+def test_questions_that_fix_each_other_are_set_free():
+    tables, _, excluded = model(1, zeros=True)
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 2, 4000)
+    start = np.column_stack([first, first, rng.integers(0, 3, 4000)]).astype(np.int16)
+    alone, together = start, start
+    linked = exchange.links(crosstab(start, STARTS), STARTS)
+    for number in range(10):
+        alone = sweep.sweep(alone, tables, 1, number, 1).codes
+        together = sweep.sweep(together, tables, 1, number, 1).codes
+        together, _ = exchange.exchange(together, tables, linked, 4, rng, 1)
+    assert (alone[:, 0] == start[:, 0]).all()
+    assert np.mean(together[:, 0] == start[:, 0]) < 0.75
+    assert not violations(together, excluded, STARTS).any()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 60), st.integers(0, 10**6))
+def test_exchanges_keep_every_count_make_no_zero_and_do_not_depend_on_threads(n, seed):
+    tables, _, excluded = model(seed, zeros=True)
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 2, n)
+    codes = np.column_stack([first, first, rng.integers(0, 3, n)]).astype(np.int16)
+    linked = exchange.links(crosstab(codes, STARTS), STARTS)
+    one, two = (
+        exchange.exchange(codes, tables, linked, 6, np.random.default_rng(seed), threads)[0]
+        for threads in (1, 2)
+    )
+    assert (one == two).all()
+    assert not violations(one, excluded, STARTS).any()
+    for q in range(3):
+        assert (np.bincount(one[:, q], minlength=3) == np.bincount(codes[:, q], minlength=3)).all()
+
+
+def test_links_by_hand():
+    codes = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], np.int16)
+    strength = exchange.links(crosstab(codes, STARTS), STARTS).strength
+    assert strength[0, 1] == pytest.approx(1) and strength[0, 2] == pytest.approx(0)
+    linked = exchange.Links(strength)
+    assert linked.group(0, 0.5).tolist() == [True, True, False]
+    assert linked.group(2, 0.5).tolist() == [False, False, True]
+    assert linked.context(np.array([True, True, False])).tolist() == [2]
+
+
+def test_pairs_agree_on_the_context_and_use_a_record_once():
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 3, (101, 4)).astype(np.int16)
+    pairs = exchange._paired(codes, np.array([1, 2]), rng)
+    assert (codes[pairs[:, 0]][:, [1, 2]] == codes[pairs[:, 1]][:, [1, 2]]).all()
+    assert len(np.unique(pairs)) == pairs.size and len(pairs) >= (101 - 9) // 2
+    assert len(exchange._paired(codes, np.zeros(0, int), rng)) == 50
