@@ -54,6 +54,6 @@ def test_summary_puts_the_slowest_question_first():
 def test_figure_names_the_slowest_questions():
     traced = mixing.trace(START, [LATER, LATER], CODEBOOK)
     drawn = figure.draw(traced, "title")
-    labels = [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
+    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[0].startswith("B: ") and len(labels) == 2
     plt.close("all")

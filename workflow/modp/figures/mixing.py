@@ -36,7 +36,9 @@ def draw(traced: pd.DataFrame, title: str) -> Figure:
     axis.set_ylim(-0.05, 1.02)
     if slow:
         handles, labels = axis.get_legend_handles_labels()
-        axis.legend(handles[::-1], labels[::-1], frameon=False, title="slowest questions")
+        figure.legend(
+            handles[::-1], labels[::-1], loc="outside right upper", frameon=False, title="slowest questions"
+        )
     changed = traced["changed"].to_numpy(float)
     median = style.median(traced.loc[traced["sweep"] == traced["sweep"].max(), "kept"].to_numpy(float), ".3f")
     share = style.percent(float(np.mean(changed))) if len(changed) else "no"
