@@ -62,19 +62,23 @@ def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
 
 
 def test_questions_that_fix_each_other_are_set_free():
-    tables, _, excluded = model(1, zeros=True)
+    starts = np.arange(0, 11, 2)
+    excluded = np.zeros((10, 10), bool)
+    for i, j in ((0, 3), (1, 2)):
+        excluded[i, j] = excluded[j, i] = True
+    free = sweep.tables(np.zeros((10, 10)), np.zeros(10), excluded, starts)
     rng = np.random.default_rng(3)
     first = rng.integers(0, 2, 4000)
-    start = np.column_stack([first, first, rng.integers(0, 3, 4000)]).astype(np.int16)
+    start = np.column_stack([first, first, *rng.integers(0, 2, (3, 4000))]).astype(np.int16)
     alone, together = start, start
-    linked = exchange.links(crosstab(start, STARTS), STARTS)
+    linked = exchange.links(crosstab(start, starts), starts)
     for number in range(10):
-        alone = sweep.sweep(alone, tables, 1, number, 1).codes
-        together = sweep.sweep(together, tables, 1, number, 1).codes
-        together, _ = exchange.exchange(together, tables, linked, 4, rng, 1)
+        alone = sweep.sweep(alone, free, 1, number, 1).codes
+        together = sweep.sweep(together, free, 1, number, 1).codes
+        together, _ = exchange.exchange(together, free, linked, 4, rng, 1)
     assert (alone[:, 0] == start[:, 0]).all()
-    assert np.mean(together[:, 0] == start[:, 0]) < 0.75
-    assert not violations(together, excluded, STARTS).any()
+    assert np.mean(together[:, 0] == start[:, 0]) < 0.6
+    assert not violations(together, excluded, starts).any()
 
 
 @settings(deadline=None, max_examples=30)
@@ -112,3 +116,15 @@ def test_pairs_agree_on_the_context_and_use_a_record_once():
     assert (codes[pairs[:, 0]][:, [1, 2]] == codes[pairs[:, 1]][:, [1, 2]]).all()
     assert len(np.unique(pairs)) == pairs.size and len(pairs) >= (101 - 9) // 2
     assert len(exchange._paired(codes, np.zeros(0, int), rng)) == 50
+
+
+def test_a_row_keeps_at_least_half_of_its_answers_in_one_exchange():
+    # Two kinds of records, everything linked but the last question: not the rows trade places, it does.
+    first = np.repeat([0, 1], 50).astype(np.int16)
+    codes = np.column_stack([first, first, np.tile([0, 1, 2, 0], 25)]).astype(np.int16)
+    free = sweep.tables(np.zeros((7, 7)), np.zeros(7), np.zeros((7, 7), bool), STARTS)
+    strength = np.zeros((3, 3))
+    strength[0, 1] = strength[1, 0] = 1
+    for seed in range(20):
+        moved, _ = exchange.exchange(codes, free, exchange.Links(strength), 1, np.random.default_rng(seed), 1)
+        assert ((moved != codes).sum(axis=1) <= 1).all()

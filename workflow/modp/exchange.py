@@ -105,7 +105,9 @@ def exchange(
             pairs = _paired(codes, linked.context(group), rng)
             uniform = rng.random(len(pairs))
 
-            inner, outer = np.flatnonzero(group), np.flatnonzero(~group)
+            # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
+            # that a row stays with most of its answers and its causal partner means something.
+            inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
             parts = [
                 (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE])
                 for i in range(0, len(pairs), PAIRS_AT_ONCE)
