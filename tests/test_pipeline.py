@@ -312,7 +312,7 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     assert "trained on" not in printed
     assert nothing_to_do_for_dvc(folder)
     drawn = {file.stem for file in (folder / "results/sample/figures").iterdir()}
-    always = {"accuracy", "training", "frontier", "three_way"}
+    always = {"accuracy", "training", "frontier", "three_way", "mixing_pairs"}
     assert drawn == {"fig01_other"} | always, "what earlier parameters drew is gone"
 
 
