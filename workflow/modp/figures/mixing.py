@@ -37,7 +37,12 @@ def draw(traced: pd.DataFrame, title: str) -> Figure:
     if slow:
         handles, labels = axis.get_legend_handles_labels()
         figure.legend(
-            handles[::-1], labels[::-1], loc="outside lower left", ncols=3, frameon=False, title="slowest questions"
+            handles[::-1],
+            labels[::-1],
+            loc="outside lower left",
+            ncols=3,
+            frameon=False,
+            title="slowest questions",
         )
     changed = traced["changed"].to_numpy(float)
     median = style.median(traced.loc[traced["sweep"] == traced["sweep"].max(), "kept"].to_numpy(float), ".3f")
