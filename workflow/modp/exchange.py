@@ -7,14 +7,12 @@ crossover, as in parallel tempering and evolutionary Monte Carlo): accepted with
 probabilities, it leaves the product of their distributions as it is, and every category's count too.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from modp.sweep import Tables
+from modp.sweep import Tables, compiled, in_threads
 
 PAIRS_AT_ONCE = 1 << 13
 CONTEXTS = 2
@@ -53,7 +51,7 @@ def links(counts: np.ndarray, block_starts: np.ndarray) -> Links:
     questions = len(block_starts) - 1
     strength = np.zeros((questions, questions))
     total = max(float(np.diag(counts)[: block_starts[1]].sum()), 1.0)
-    entropies = [_entropy(np.diag(counts)[a:b] / total) for a, b in _blocks(block_starts)]
+    entropies = [_entropy(np.diag(counts)[a:b] / total) for a, b in itertools.pairwise(block_starts)]
     for q in range(questions):
         for r in range(q):
             table = counts[block_starts[q] : block_starts[q + 1], block_starts[r] : block_starts[r + 1]]
@@ -61,10 +59,6 @@ def links(counts: np.ndarray, block_starts: np.ndarray) -> Links:
             least = min(entropies[q], entropies[r])
             strength[q, r] = strength[r, q] = np.clip(shared / least, 0, 1) if least > 0 else 0
     return Links(strength)
-
-
-def _blocks(block_starts: np.ndarray) -> Sequence[tuple[int, int]]:
-    return list(zip(block_starts[:-1].tolist(), block_starts[1:].tolist(), strict=True))
 
 
 def _entropy(shares: np.ndarray) -> float:
@@ -97,23 +91,22 @@ def exchange(
     questions = codes.shape[1]
     laid_out = (model.block_starts, model.weights, model.excluded)
     done = tried = 0
-    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
-        for _ in range(rounds):
-            group = linked.group(int(rng.integers(questions)), rng.random())
-            if group.all():
-                continue
-            pairs = _paired(codes, linked.context(group), rng)
-            uniform = rng.random(len(pairs))
+    for _ in range(rounds):
+        group = linked.group(int(rng.integers(questions)), rng.random())
+        if group.all():
+            continue
+        pairs = _paired(codes, linked.context(group), rng)
+        uniform = rng.random(len(pairs))
 
-            # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
-            # that a row stays with most of its answers and its causal partner means something.
-            inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
-            parts = [
-                (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE])
-                for i in range(0, len(pairs), PAIRS_AT_ONCE)
-            ]
-            done += sum(pool.map(lambda part: _exchange_pairs(*part, *laid_out), parts))
-            tried += len(pairs)
+        # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
+        # that a row stays with most of its answers and its causal partner means something.
+        inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
+        parts = [
+            (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE])
+            for i in range(0, len(pairs), PAIRS_AT_ONCE)
+        ]
+        done += sum(in_threads(lambda part: _exchange_pairs(*part, *laid_out), parts, threads))
+        tried += len(pairs)
     return codes, done / max(tried, 1)
 
 
@@ -131,7 +124,7 @@ def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) ->
     return np.column_stack([order[left], order[left + 1]])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, excluded):
     """Exchange where the Metropolis ratio allows it; return how many did."""
     done = 0

@@ -6,7 +6,7 @@ goes through the questions in one random order for all records and redraws each 
 record's current other answers. Records do not touch each other, so threads share them out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -151,7 +151,7 @@ def sweep(
             given, key, bits,
         )  # fmt: skip
 
-    changed = sum(_in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
+    changed = sum(in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
     return Swept(new, changed, bits if entropy else None)
 
 
@@ -190,7 +190,7 @@ def crosstab(codes: np.ndarray, block_starts: np.ndarray, threads: int) -> np.nd
         return _count_pairs(rows[start : start + step], starts)
 
     upper = np.zeros((int(starts[-1]),) * 2, np.int64)
-    for counts in _in_threads(part, range(0, len(rows), step), threads):
+    for counts in in_threads(part, range(0, len(rows), step), threads):
         upper += counts
     return upper + np.triu(upper, 1).T
 
@@ -222,7 +222,7 @@ def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray |
 
     size = len(model.weights)
     total = np.zeros(model.weights.shape)
-    for shard in _in_threads(part, range(0, len(rows), step), threads):
+    for shard in in_threads(part, range(0, len(rows), step), threads):
         total += shard
     return total[:, :size]
 
@@ -270,7 +270,7 @@ def sweep_on(
     return swept
 
 
-def _in_threads(work: Callable, parts: range, threads: int) -> list:
+def in_threads(work: Callable, parts: Sequence, threads: int) -> list:
     """Run ``work`` on every part; the kernels release the interpreter's lock."""
     if threads == 1 or len(parts) < 2:
         return [work(part) for part in parts]
@@ -294,7 +294,7 @@ def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarr
     return _mixed(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
 
 
-def _compiled(function: Callable) -> Callable:
+def compiled(function: Callable) -> Callable:
     """Compile a kernel that releases the interpreter's lock; keep the result where that can be.
 
     Numba looks for a folder that it may write to beside this file, then in the user's cache.
@@ -305,14 +305,14 @@ def _compiled(function: Callable) -> Callable:
         return njit(nogil=True)(function)
 
 
-@_compiled
+@compiled
 def _mix(z):
     z = (z ^ (z >> np.uint64(30))) * MIX_1
     z = (z ^ (z >> np.uint64(27))) * MIX_2
     return z ^ (z >> np.uint64(31))
 
 
-@_compiled
+@compiled
 def _exponential(x):
     """Return exp(x) for a float32 x within ±``LIMIT``, to 2 units in the last place.
 
@@ -330,7 +330,7 @@ def _exponential(x):
     return y * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@_compiled
+@compiled
 def _add_rows(logits, conflicts, answers, bias, weights, excluded):
     """Set a record's logits and conflict counts from the columns of its answers.
 
@@ -354,7 +354,7 @@ def _add_rows(logits, conflicts, answers, bias, weights, excluded):
             conflicts[a] += z1[a]
 
 
-@_compiled
+@compiled
 def _swap_rows(logits, conflicts, old, new, weights, excluded):
     """Bring a record's logits and conflict counts up to date when an answer changes."""
     before, after = weights[old], weights[new]
@@ -365,7 +365,7 @@ def _swap_rows(logits, conflicts, old, new, weights, excluded):
         conflicts[j] += now[j] - was[j]
 
 
-@_compiled
+@compiled
 def _block_odds(logits, conflicts, start, stop, present, odds):
     """Write each category's odds against the present one, 0 if excluded, to ``odds``."""
     reference = logits[present]
@@ -378,7 +378,7 @@ def _block_odds(logits, conflicts, start, stop, present, odds):
             out[j] = _exponential(x) if clashes[j] == 0 else np.float32(0)
 
 
-@_compiled
+@compiled
 def _block_entropy(logits, odds, start, size, present, total):
     """Entropy in bits of the distribution ``odds / total``."""
     mean = 0.0
@@ -388,7 +388,7 @@ def _block_entropy(logits, odds, start, size, present, total):
     return (np.log(np.float64(total)) - mean / np.float64(total)) / np.log(2.0)
 
 
-@_compiled
+@compiled
 def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, given, key, bits):
     """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes."""
     questions = codes.shape[1]
@@ -447,7 +447,7 @@ def _ones(typing_context, word):
     return types.uint64(types.uint64), generate
 
 
-@_compiled
+@compiled
 def _count_pairs(codes, starts):
     """Count the pairs i <= j of the rows, int64 (K, K), ``ROWS_AT_ONCE`` rows at a time."""
     size, questions = starts[-1], codes.shape[1]
@@ -470,7 +470,7 @@ def _count_pairs(codes, starts):
     return counts
 
 
-@_compiled
+@compiled
 def _residual_rows(codes, rows, starts, weights, bias, excluded):
     """Sum over records of R ⊗ (R - P): see :func:`residuals`. float32 (K, padded K)."""
     questions = codes.shape[1]
