@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from modp import draw
 from modp.records import one_hot
 
 Predict = Callable[[np.ndarray, int], np.ndarray]
@@ -101,11 +102,9 @@ def sweep(
         stuck = ~(total[:, 0] > 0)
         odds[stuck] = binary[stuck, block]
         probabilities = odds / np.where(stuck[:, None], 1, total)
-        logs = np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
-        bits -= (probabilities * logs).sum(axis=1)
-        cumulative = np.cumsum(probabilities, axis=1)
-        cumulative /= cumulative[:, -1:]
-        drawn = (rng.random(len(codes))[:, None] >= cumulative).sum(axis=1)
+        bits += draw.entropy_bits(probabilities)
+        whole = np.array([0, probabilities.shape[1]])
+        drawn = draw.independent(probabilities, whole, rng.random((len(codes), 1)))[:, 0]
         codes[:, q] = drawn
         binary[:, block] = 0
         binary[np.arange(len(codes)), block_starts[q] + drawn] = 1

@@ -201,6 +201,11 @@ def _latex_text(text: str) -> str:
     return "".join(LATEX.get(c, c) for c in text)
 
 
+def row_names(table: pd.DataFrame) -> pd.Series:
+    """Return ``bootstrap`` or ``model/variant`` for each line of a table."""
+    return table["model"].str.cat(table["variant"], sep="/").str.rstrip("/")
+
+
 def with_published(table: pd.DataFrame, published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """Return the accuracy table with the paper's median, mean and r.m.s. of the same rows, over all cells.
 
@@ -208,8 +213,7 @@ def with_published(table: pd.DataFrame, published: Mapping[str, Sequence[float]]
     ----------
     published : row (``bootstrap``, or ``model/variant``) -> three numbers
     """
-    names = table["model"].str.cat(table["variant"], sep="/").str.rstrip("/")
-    names = names.where(table["cells"] == "all")
+    names = row_names(table).where(table["cells"] == "all")
     columns = {
         f"published_{m}": names.map({row: values[k] for row, values in published.items()})
         for k, m in enumerate(MEASURES)

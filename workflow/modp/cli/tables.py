@@ -111,5 +111,4 @@ def _row(name: str, cells: Path, summary: Path) -> tables.Row:
 
 def _named_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The rows over all cells, each under one name, which is what ``dvc plots`` can show."""
-    names = table["model"].str.cat(table["variant"], sep="/").str.rstrip("/")
-    return table.assign(row=names)[table["cells"] == "all"]
+    return table.assign(row=tables.row_names(table))[table["cells"] == "all"]

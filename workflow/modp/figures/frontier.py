@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,11 +26,9 @@ def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> 
     rows : the rows of the accuracy table with columns name, median and within_10
     ideal : the bootstrap's median of d
     """
-    style.use()
     points = points.assign(ratio=_multiple(points["median"], ideal))
     rows = rows.assign(ratio=_multiple(rows["median"], ideal))
-    figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 1.0, width=1.5)
     curves = [c for c in points.groupby(["curve", "model"], sort=False) if c[0][0] in SHOWN]
     for (key, part), line in zip(curves, style.lines(max(len(curves), 1)), strict=False):
         curve, model = key

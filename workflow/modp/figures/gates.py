@@ -30,9 +30,7 @@ def triangle(weights: np.ndarray, title: str) -> Figure:
     ----------
     weights : shape (n, 3), each row summing to one
     """
-    style.use()
-    figure, axis = plt.subplots(figsize=(style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 1.0)
     weights = _known(weights)
     x, y = (style.thinned(weights) @ CORNERS).T
     axis.plot(*CORNERS[[0, 1, 2, 0]].T, color=style.GUIDE, linewidth=0.8, zorder=0)
@@ -76,7 +74,7 @@ def weight_histogram(weights: np.ndarray, title: str) -> Figure:
     ----------
     weights : shape (n, B)
     """
-    figure, axis = _single(title)
+    figure, axis = style.single(title, 0.66)
     values = weights[np.isfinite(weights)]
     edges = np.linspace(0, 1, WEIGHT_BINS + 1)
     counts = np.histogram(values, edges)[0]
@@ -102,7 +100,7 @@ def survival(weights: np.ndarray, title: str) -> Figure:
     ----------
     weights : shape (n, B)
     """
-    figure, axis = _single(title)
+    figure, axis = style.single(title, 0.66)
     weights = _known(weights)
     ordered = np.sort(weights, axis=1)[:, ::-1]
     at = np.geomspace(*WEIGHT_LIMITS, 500)
@@ -190,10 +188,3 @@ def _write_counts(axis: Axes, counts: np.ndarray, width: float) -> None:
     for (y, x), text in zip(np.ndindex(counts.shape), texts, strict=True):
         colour = "0.5" if counts[y, x] == 0 else "white" if counts[y, x] < 0.6 * counts.max() else "black"
         axis.text(x, y, text, ha="center", va="center", fontsize=size, color=colour)
-
-
-def _single(title: str) -> tuple[Figure, Axes]:
-    style.use()
-    figure, axis = plt.subplots(figsize=(style.COLUMN_IN, 0.66 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
-    return figure, axis

@@ -54,7 +54,7 @@ def two_multiplicities(
     multiplicity, bits : shape (n,); records with NaN are left out
     rng : draws the broadening
     """
-    figure, axis = _single(title)
+    figure, axis = style.single(title, 0.85)
     known = np.isfinite(bits)
     multiplicity, bits = multiplicity[known], bits[known]
     shown = style.thinned(np.column_stack([np.exp2(bits), multiplicity]))
@@ -120,7 +120,7 @@ def causal_ranks(ranks: Mapping[str, np.ndarray], n_true: int, title: str) -> Fi
     ranks : name -> ranks, each of any length
     n_true : number of true records
     """
-    figure, axis = _single(title)
+    figure, axis = style.single(title, 0.85)
     largest = max((r.max(initial=1) for r in ranks.values()), default=1)
     upper = max(10, min(n_true, RANK_LIMIT), largest)
     for (name, values), line in zip(ranks.items(), style.lines(len(ranks)), strict=True):
@@ -143,13 +143,6 @@ def causal_ranks(ranks: Mapping[str, np.ndarray], n_true: int, title: str) -> Fi
     counted = " or ".join(f"{size:,}" for size in sorted(sizes)) or "no"
     style.note(axis, f"{counted} synthetic records against {n_true:,} true ones")
     return figure
-
-
-def _single(title: str) -> tuple[Figure, Axes]:
-    style.use()
-    figure, axis = plt.subplots(figsize=(style.COLUMN_IN, 0.85 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
-    return figure, axis
 
 
 def _histogram(values: np.ndarray, edges: np.ndarray, title: str) -> tuple[Figure, Axes]:

@@ -74,9 +74,7 @@ def merit_histogram(merit: np.ndarray, title: str) -> Figure:
     ----------
     merit : shape (cells,); NaN is left out
     """
-    style.use()
-    figure, axis = plt.subplots(figsize=(style.COLUMN_IN, 0.66 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 0.66)
     values = merit[np.isfinite(merit)]
     edges = np.linspace(0, MERIT_LIMIT, MERIT_BINS + 1)
     axis.stairs(np.histogram(values, edges)[0], edges, color=style.CELLS, linewidth=1.2)

@@ -1,6 +1,5 @@
 """How fast a stationary model's chains forget the true records, a curve a question."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,9 +19,7 @@ def draw(traced: pd.DataFrame, title: str) -> Figure:
     ----------
     traced : one line a question and sweep, as :func:`modp.mixing.trace` returns
     """
-    style.use()
-    figure, axis = plt.subplots(figsize=(1.4 * style.COLUMN_IN, 0.9 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 0.9, width=1.4)
     order = summary(traced.dropna(subset=["kept"]))["question"].tolist()
     slow = dict(zip(order[:NAMED], style.lines(NAMED), strict=False))
     for question in reversed(order):

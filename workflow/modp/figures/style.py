@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -45,6 +46,15 @@ def save(figure: Figure, path: Path) -> None:
     """Write the figure; the same data give the same bytes, so no date goes into the file."""
     metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
     figure.savefig(path, dpi=DPI, metadata=metadata)
+
+
+def single(title: str, height: float, width: float = 1.0) -> tuple[Figure, Axes]:
+    """Begin a figure of one panel under its title; height and width are in columns."""
+    use()
+    size = (width * COLUMN_IN, height * COLUMN_IN)
+    figure, axis = plt.subplots(figsize=size, layout="constrained")
+    head(figure, title)
+    return figure, axis
 
 
 def head(figure: Figure, title: str) -> None:

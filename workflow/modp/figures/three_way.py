@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -16,9 +15,7 @@ def draw(medians: Mapping[str, np.ndarray], title: str) -> Figure:
     ----------
     medians : row -> median of d over the cells of each triple, any length
     """
-    style.use()
-    figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 1.0, width=1.5)
     for (name, values), line in zip(medians.items(), style.lines(max(len(medians), 1)), strict=False):
         values = np.sort(values)
         share = np.arange(1, len(values) + 1) / max(len(values), 1)
