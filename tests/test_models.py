@@ -10,7 +10,7 @@ from conftest import codebook_of, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import checkpoint, losses, records, train
+from modp import losses, records, train
 from modp.__main__ import main
 from modp.errors import InputError
 from modp.models import blades, published
@@ -270,8 +270,8 @@ def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
     history = whole.fit(EVERY_LOSS, lambda _: None, keep=states.append)
     assert len(states) == 7
     for number, state in enumerate(states):
-        checkpoint.save(tmp_path / f"{number}.safetensors", "this", state)
-        found = checkpoint.load(tmp_path / f"{number}.safetensors", "this")
+        train.save_state(tmp_path / f"{number}.safetensors", "this", state)
+        found = train.load_state(tmp_path / f"{number}.safetensors", "this")
         resumed = named_trainer(codes, seed=77)
         with torch.no_grad():
             resumed.model.weight.zero_()
@@ -282,12 +282,12 @@ def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
 
 def test_a_checkpoint_of_another_training_or_a_broken_one_is_left_alone(tmp_path):
     file = tmp_path / "c.safetensors"
-    assert checkpoint.load(file, "this") is None
-    checkpoint.save(file, "this", train.State({"a": torch.ones(2)}, {"stage": 1}))
-    assert checkpoint.load(file, "this") is not None
-    assert checkpoint.load(file, "that") is None
+    assert train.load_state(file, "this") is None
+    train.save_state(file, "this", train.State({"a": torch.ones(2)}, {"stage": 1}))
+    assert train.load_state(file, "this") is not None
+    assert train.load_state(file, "that") is None
     file.write_bytes(file.read_bytes()[:30])
-    assert checkpoint.load(file, "this") is None
+    assert train.load_state(file, "this") is None
 
 
 def test_patience_ends_a_stage_that_no_longer_improves():

@@ -1,29 +1,36 @@
-"""Checkpoints: where an interrupted training stands, kept beside its results."""
+"""Checkpoints: where an interrupted fit stands, kept beside its results."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-
-from modp.train import State
 
 
-def save(path: Path, of: str, state: State) -> None:
-    """Write a checkpoint, whole or not at all; ``of`` says of which training it is."""
+def save(
+    path: Path, of: str, arrays: Mapping[str, Any], facts: Mapping[str, Any], save_file: Callable
+) -> None:
+    """Write a checkpoint, whole or not at all.
+
+    Parameters
+    ----------
+    of : says of which fit it is
+    arrays : what ``save_file``, of safetensors.torch or safetensors.numpy, can write
+    facts : what JSON can hold
+    """
     temporary = path.with_name(path.name + ".part")
-    tensors = {name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}
-    save_file(tensors, temporary, metadata={"modp": json.dumps({"of": of, "facts": state.facts})})
+    save_file(dict(arrays), temporary, metadata={"modp": json.dumps({"of": of, "facts": facts})})
     temporary.replace(path)
 
 
-def load(path: Path, of: str) -> State | None:
-    """Return the checkpoint at ``path``, or None if there is none of this training."""
+def load(path: Path, of: str, framework: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the arrays (``pt`` or ``np``) and facts at ``path``, or None if there are none of this fit."""
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(path, framework=framework) as file:
             found = json.loads(file.metadata()["modp"])
             if found["of"] != of:
                 return None
-            return State({name: file.get_tensor(name) for name in file.keys()}, found["facts"])  # noqa: SIM118
+            return {name: file.get_tensor(name) for name in file.keys()}, found["facts"]  # noqa: SIM118
     except (FileNotFoundError, SafetensorError, KeyError, TypeError, ValueError):
         return None

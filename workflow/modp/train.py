@@ -5,12 +5,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
+from modp import checkpoint
 from modp.errors import InputError, did_you_mean
 from modp.losses import cross_entropy, mean_square, rarity_weights, z_loss
 from modp.models.blades import between_questions, question_blocks
@@ -47,6 +50,18 @@ class State:
 
     tensors: dict[str, torch.Tensor]
     facts: dict[str, Any]
+
+
+def save_state(path: Path, of: str, state: State) -> None:
+    """Write a state, whole or not at all; ``of`` says of which training it is."""
+    tensors = {name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}
+    checkpoint.save(path, of, tensors, state.facts, save_file)
+
+
+def load_state(path: Path, of: str) -> State | None:
+    """Return the state at ``path``, or None if there is none of this training."""
+    found = checkpoint.load(path, of, "pt")
+    return State(*found) if found else None
 
 
 class Trainer:

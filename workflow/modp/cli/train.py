@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from modp import checkpoint, seeds, train
+from modp import seeds, train
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
@@ -87,7 +87,7 @@ class _Fitting:
 
     def best_of_restarts(self, progress: "_Progress") -> tuple[dict[str, torch.Tensor], list[train.Epoch]]:
         """Return the weights with the lowest last loss, and their history."""
-        found = checkpoint.load(self.checkpoint, self.of)
+        found = train.load_state(self.checkpoint, self.of)
         best: tuple[float, dict[str, torch.Tensor], list[train.Epoch]] = (math.inf, {}, [])
         first = 0
         if found:
@@ -127,7 +127,7 @@ class _Fitting:
             "kept_history": [vars(epoch) for epoch in history],
         }
         self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        checkpoint.save(self.checkpoint, self.of, state)
+        train.save_state(self.checkpoint, self.of, state)
         self.saved = time.monotonic()
 
     @staticmethod

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from modp import exchange, seeds, sweep
+from modp import checkpoint, exchange, seeds, sweep
 from modp.codebook import Codebook
 from modp.crosstab import structural_zeros, within_question
 from modp.errors import InputError
@@ -365,21 +365,13 @@ def load(path: Path, codebook: Codebook) -> Stationary:
 
 def save_state(path: Path, of: str, state: State) -> None:
     """Write a state, whole or not at all; ``of`` says of which fit it is."""
-    temporary = path.with_name(path.name + ".part")
-    save_file(state.arrays, temporary, metadata={"modp": json.dumps({"of": of, "facts": state.facts})})
-    temporary.replace(path)
+    checkpoint.save(path, of, state.arrays, state.facts, save_file)
 
 
 def load_state(path: Path, of: str) -> State | None:
     """Return the state at ``path``, or None if there is none of this fit."""
-    try:
-        with safe_open(path, framework="np") as file:
-            found = json.loads(file.metadata()["modp"])
-            if found["of"] != of:
-                return None
-            return State({name: file.get_tensor(name) for name in file.keys()}, found["facts"])  # noqa: SIM118
-    except (FileNotFoundError, SafetensorError, KeyError, TypeError, ValueError):
-        return None
+    found = checkpoint.load(path, of, "np")
+    return State(*found) if found else None
 
 
 @dataclass
