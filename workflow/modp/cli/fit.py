@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from modp import seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
+from modp.cli.progress import Progress
 from modp.config import check
 from modp.errors import InputError
 from modp.models import stationary
 from modp.params import StationaryModel
 
-QUIET_S = 10.0
 CHECKPOINT_S = 10.0
 
 
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     start = stationary.load_state(checkpoint.path, checkpoint.of)
     if start:
         log(f"{options.name}: going on from sweep {len(start.facts['history'])}")
-    with _Progress(options.name, log) as progress:
+    with _Progress(options.name, log, "sweep") as progress:
         try:
             model, _, history = stationary.fit(
                 codes,
@@ -103,27 +102,10 @@ def _as_training(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).rename_axis("step")
 
 
-class _Progress:
-    """A bar on a terminal; elsewhere a line now and then; every sweep in the log file."""
-
-    def __init__(self, name: str, log: Log):
-        self.name, self.log = name, log
-        self.bar = tqdm(desc=name, unit="sweep", disable=None)
-        self.said = time.monotonic()
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.close()
+class _Progress(Progress):
+    """Tells of sweeps."""
 
     def __call__(self, line: stationary.Iteration) -> None:
-        text = (
-            f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}, bias {line.bias:.3f}"
-        )
-        self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update()
-        self.log.only_file(text)
-        if self.bar.disable and time.monotonic() - self.said > QUIET_S:
-            print(text, flush=True)
-            self.said = time.monotonic()
+        text = f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}"
+        text += f", bias {line.bias:.3f}"
+        self.tell(text, text)

@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from tqdm import tqdm
 
 from modp import seeds, train
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
+from modp.cli.progress import Progress
 from modp.codebook import Codebook
 from modp.config import check
 from modp.errors import InputError
 from modp.models import blades
 from modp.params import BladesModel
 
-QUIET_S = 10.0
 CHECKPOINT_S = 10.0
 
 
@@ -137,32 +136,18 @@ class _Fitting:
         return (found.facts["kept"], kept, history) if kept else (math.inf, {}, [])
 
 
-class _Progress:
-    """A bar on a terminal; elsewhere a line now and then; every epoch in the log file."""
+class _Progress(Progress):
+    """Tells of epochs, and keeps when each was over."""
 
     def __init__(self, name: str, recipe: BladesModel, log: Log):
-        self.name, self.stages, self.log = name, recipe.stages, log
-        total = recipe.restarts * sum(s.epochs for s in recipe.stages)
-        self.bar = tqdm(total=total, desc=name, unit="epoch", disable=None)
-        self.said = self.began = time.monotonic()
+        super().__init__(name, log, "epoch", recipe.restarts * sum(s.epochs for s in recipe.stages))
+        self.stages = recipe.stages
         self.times: list[dict[str, float]] = []
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.close()
 
     def __call__(self, epoch: train.Epoch) -> None:
         stage = self.stages[epoch.stage - 1]
         text = f"stage {epoch.stage}/{len(self.stages)} {epoch.loss_name}, loss {epoch.loss:.4g}"
-        self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update()
         self.times.append(
             {"stage": epoch.stage, "epoch": epoch.epoch, "seconds": round(time.monotonic() - self.began, 3)}
         )
-        line = f"{self.name}: {text}, epoch {epoch.epoch}/{stage.epochs}"
-        self.log.only_file(line)
-        if self.bar.disable and time.monotonic() - self.said > QUIET_S:
-            print(line, flush=True)
-            self.said = time.monotonic()
+        self.tell(text, f"{self.name}: {text}, epoch {epoch.epoch}/{stage.epochs}")
