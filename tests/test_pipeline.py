@@ -27,6 +27,7 @@ SMALL = {
     "seed": 11,
     "device": "cpu",
     "instances": 2,
+    "zeros": "sample",
     "models": {
         "model_1_1": {
             "blades": 1,

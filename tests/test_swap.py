@@ -42,7 +42,7 @@ def slow_discrepancy(codes: np.ndarray, true: np.ndarray, n_true: int) -> float:
 def test_swapping_keeps_single_counts_lowers_the_sum_and_makes_no_zero(kind, n, seed):
     true = crosstab(table(40, seed, linked=True), STARTS)
     before = table(n, seed + 1, linked=False)
-    state = kind(before, true, 40, STARTS, CPU)
+    state = kind(before, true, structural_zeros(true, STARTS), 40, STARTS, CPU)
     rng = np.random.default_rng(seed)
     last = slow_discrepancy(before, true, 40)
     for question in (0, 1, 2, 0, 1, 2):
@@ -68,7 +68,17 @@ def test_swapping_makes_independent_answers_depend_as_they_should(kind, monkeypa
     said = []
     limits = Limits(passes=60, seconds=60, improvement=1e-4)
     rng = np.random.default_rng(5)
-    mended = swap.swap(drawn, true, 3000, STARTS, limits, rng, CPU, lambda *line: said.append(line))
+    mended = swap.swap(
+        drawn,
+        true,
+        structural_zeros(true, STARTS),
+        3000,
+        STARTS,
+        limits,
+        rng,
+        CPU,
+        lambda *line: said.append(line),
+    )
     before, after = (slow_discrepancy(c, true, 3000) for c in (drawn, mended))
     assert after < 0.01 * before
     assert [s for _, s in said] == sorted([s for _, s in said], reverse=True)
@@ -78,7 +88,17 @@ def test_the_same_seed_swaps_the_same():
     true = crosstab(table(500, 1, linked=True), STARTS)
     drawn = table(400, 2, linked=False)
     first, again, other = (
-        swap.swap(drawn, true, 500, STARTS, PLENTY, np.random.default_rng(s), CPU, lambda *_: None)
+        swap.swap(
+            drawn,
+            true,
+            structural_zeros(true, STARTS),
+            500,
+            STARTS,
+            PLENTY,
+            np.random.default_rng(s),
+            CPU,
+            lambda *_: None,
+        )
         for s in (1, 1, 2)
     )
     assert (first == again).all() and (first != other).any()
@@ -96,6 +116,7 @@ def test_limits_end_the_swapping():
         swap.swap(
             drawn,
             true,
+            structural_zeros(true, STARTS),
             500,
             STARTS,
             limits,

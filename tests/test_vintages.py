@@ -15,6 +15,7 @@ from modp import coding, records
 from modp.__main__ import main
 from modp.codebook import Codebook
 from modp.config import check, load
+from modp.crosstab import crosstab
 from modp.errors import InputError
 from modp.pums import filters, places, vintages
 from modp.pums.fetch import require_members
@@ -581,6 +582,7 @@ def test_real_files_are_coded(tmp_path, monkeypatch, dataset, n, categories):
     codebook = Codebook.from_json((tmp_path / "codebook.json").read_text())
     codes, _ = records.read(tmp_path / "records.parquet", codebook)
     assert (len(codes), codebook.block_starts[-1]) == (n, categories)
+    assert codebook.broken(crosstab(codes, codebook.block_starts)) == []
 
 
 def test_an_old_housing_file_is_refused_with_all_that_it_lacks(stums_h):

@@ -40,11 +40,14 @@ class Codebook:
     """The questions of a coded data set.
 
     ``block_starts`` has one entry a question and, last, the number of categories K; question q's
-    one-hot columns are ``block_starts[q]:block_starts[q + 1]``.
+    one-hot columns are ``block_starts[q]:block_starts[q + 1]``. ``impossible`` holds the structural
+    zeros that the question set states: no record has a category of an entry's first part, named as
+    in ``columns``, together with one of its second.
     """
 
     question_set: str
     questions: tuple[Question, ...]
+    impossible: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -66,6 +69,26 @@ class Codebook:
         """A name for each of the K categories, such as ``SEX=1``."""
         return [f"{q.name}={c.code}" for q in self.questions for c in q.categories]
 
+    @cached_property
+    def stated_zeros(self) -> np.ndarray:
+        """Mask of the cells that ``impossible`` names: bool (K, K), symmetric."""
+        place = {name: k for k, name in enumerate(self.columns)}
+        mask = np.zeros((len(place), len(place)), bool)
+        for one, other in self.impossible:
+            cells = np.ix_([place[name] for name in one], [place[name] for name in other])
+            mask[cells] = True
+        return mask | mask.T
+
+    def broken(self, counts: np.ndarray) -> list[str]:
+        """Return, for people, the cells that ``impossible`` names and that hold records.
+
+        Parameters
+        ----------
+        counts : a crosstab, (K, K)
+        """
+        cells = np.argwhere(np.triu(self.stated_zeros & (counts > 0)))
+        return [f"{self.columns[i]} with {self.columns[j]} ({counts[i, j]:,} records)" for i, j in cells]
+
     @property
     def digest(self) -> str:
         """Sha256 of what gives a model's columns their meaning: questions, codes and raw values."""
@@ -80,6 +103,7 @@ class Codebook:
             "digest": self.digest,
             "block_starts": self.block_starts.tolist(),
             "questions": [asdict(q) for q in self.questions],
+            "impossible": self.impossible,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -97,4 +121,5 @@ class Codebook:
             )
             for q in content["questions"]
         )
-        return Codebook(content["question_set"], questions)
+        impossible = tuple((tuple(one), tuple(other)) for one, other in content.get("impossible", ()))
+        return Codebook(content["question_set"], questions, impossible)

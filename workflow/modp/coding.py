@@ -65,7 +65,9 @@ def code(
             "Add a category for them to the question set, check the vintage of the file, or write "
             "'unknown: category' in the dataset YAML to give each a category of its own."
         )
-    return np.column_stack(coded), Codebook(questions.name, tuple(made))
+    pairs = tuple((tuple(one), tuple(other)) for one, other in questions.impossible_pairs)
+    codebook = Codebook(questions.name, tuple(made), pairs)
+    return np.column_stack(coded), codebook
 
 
 def _code_question(

@@ -10,6 +10,9 @@ from modp.errors import did_you_mean
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
+Zeros = Literal["sample", "stated"]
+"""What counts as a structural zero: a cell that no true record is in, or what the question set states."""
+
 BOOTSTRAP = "bootstrap"
 RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
@@ -212,6 +215,7 @@ class Params(Strict):
     seed: int = Field(ge=0)
     device: str
     instances: int = Field(ge=1)
+    zeros: Zeros
     models: dict[Name, BladesModel] = Field(min_length=1)
     stationary: dict[Name, StationaryModel]
     variants: list[Variant] = Field(min_length=1)

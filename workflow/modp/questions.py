@@ -89,6 +89,12 @@ class QuestionRecipe(Strict):
         return self.column or self.name
 
     @property
+    def codes(self) -> list[str]:
+        """The codes of all categories that the recipe makes, as text."""
+        blank = [MISSING] if self.missing is not None else []
+        return [str(code) for code in [*blank, *self.categories, *(range(1, 11) if self.deciles else [])]]
+
+    @property
     def in_words(self) -> bool:
         """Whether the column's answers are words, not numbers."""
         return any(isinstance(code, str) for code in self.categories)
@@ -213,12 +219,18 @@ class QuestionRecipe(Strict):
 
 
 class QuestionSet(Strict):
-    """The questions of a data set, in the order of their blocks."""
+    """The questions of a data set, in the order of their blocks.
+
+    ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
+    categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
+    together.
+    """
 
     name: str
     title: str
     records: Literal["persons", "housing"]
     questions: list[QuestionRecipe] = Field(min_length=2)
+    impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
 
     @field_validator("questions")
     @classmethod
@@ -231,6 +243,31 @@ class QuestionSet(Strict):
         if twice:
             raise ValueError(f"question(s) listed twice: {', '.join(twice)}")
         return questions
+
+    @model_validator(mode="after")
+    def _impossible_is_of_known_categories(self) -> "QuestionSet":
+        for at, rule in enumerate(self.impossible):
+            try:
+                self._pair(rule)
+            except ValueError as fault:
+                raise ValueError(f"impossible.{at}: {fault}") from None
+        return self
+
+    @property
+    def impossible_pairs(self) -> list[tuple[list[str], list[str]]]:
+        """For each entry of ``impossible`` the categories on its two sides, named as ``SEX=1``."""
+        return [self._pair(rule) for rule in self.impossible]
+
+    def _pair(self, rule: Mapping[str, str | int | list[int | str]]) -> tuple[list[str], list[str]]:
+        if len(rule) != 2:
+            raise ValueError(f"name two questions, not {len(rule)}")
+        sides = []
+        by_name = {q.name: q for q in self.questions}
+        for name, wanted in rule.items():
+            if name not in by_name:
+                raise ValueError(f"there is no question {name!r}{did_you_mean(name, by_name)}")
+            sides.append([f"{name}={code}" for code in _chosen(wanted, by_name[name])])
+        return sides[0], sides[1]
 
     @property
     def columns(self) -> list[str]:
@@ -272,8 +309,39 @@ class QuestionSet(Strict):
         chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
             chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
-        content = {"name": self.name, "title": self.title, "records": self.records, "questions": chosen}
+        kept = {q.name for q in chosen}
+        content = {
+            "name": self.name,
+            "title": self.title,
+            "records": self.records,
+            "questions": chosen,
+            "impossible": [rule for rule in self.impossible if kept >= set(rule)],
+        }
         return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
+
+
+def _chosen(wanted: str | int | list[int | str], question: QuestionRecipe) -> list[str]:
+    """The codes of a question's categories that an entry of ``impossible`` means."""
+    if isinstance(wanted, str) and wanted.startswith("not ") and wanted not in question.codes:
+        others = _chosen(wanted.removeprefix("not "), question)
+        return [code for code in question.codes if code not in others]
+    if isinstance(wanted, list):
+        parts = [str(part) for part in wanted]
+    else:
+        parts = [str(wanted)] if question.in_words else [p.strip() for p in str(wanted).split(",")]
+    chosen: list[str] = []
+    for part in parts:
+        if part in question.codes:
+            found = [part]
+        elif question.in_words or ".." not in part:
+            found = []
+        else:
+            low, high = _range(part)
+            found = [code for code in question.codes if low <= int(code) <= high]
+        if not found:
+            raise ValueError(f"{question.name} has no category {part}{did_you_mean(part, question.codes)}")
+        chosen += found
+    return chosen
 
 
 def _range(text: str) -> tuple[float, float]:

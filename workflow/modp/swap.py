@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import torch
 
-from modp.crosstab import crosstab, structural_zeros, within_question
+from modp.crosstab import crosstab, within_question
 from modp.records import columns
 
 START_SHARE = 0.05
@@ -31,6 +31,7 @@ class Limits:
 def swap(
     codes: np.ndarray,
     true_counts: np.ndarray,
+    zeros: np.ndarray,
     n_true: int,
     block_starts: np.ndarray,
     limits: Limits,
@@ -43,12 +44,13 @@ def swap(
     The discrepancy is the sum over cells between questions of the squared log ratio d (paper,
     equation 9, pseudocount 1). A pass goes through the questions in random order and for each
     through random pairs of records. Every category's own count stays as it is, and no exchange
-    gives a record a pair of answers that no true record has.
+    gives a record a structural zero.
 
     Parameters
     ----------
     codes : shape (n, Q)
     true_counts : (K, K), of ``n_true`` records; scaled to n where the numbers differ
+    zeros : bool (K, K), the structural zeros
     device : the CPU tries one pair after the other; a GPU many at once
     report : told of each pass and the discrepancy after it
 
@@ -57,7 +59,7 @@ def swap(
     codes of the same shape, with at most the same discrepancy
     """
     kind = _OneByOne if device.type == "cpu" else _ManyAtOnce
-    state = kind(codes, true_counts, n_true, block_starts, device)
+    state = kind(codes, true_counts, zeros, n_true, block_starts, device)
     began, before = time.monotonic(), state.discrepancy()
     for number in range(1, limits.passes + 1):
         for question in rng.permutation(codes.shape[1]):
@@ -81,14 +83,20 @@ class _OneByOne:
     """Tries pairs of records in turn, each against the counts that the last one left."""
 
     def __init__(
-        self, codes: np.ndarray, true: np.ndarray, n_true: int, block_starts: np.ndarray, _: torch.device
+        self,
+        codes: np.ndarray,
+        true: np.ndarray,
+        zeros: np.ndarray,
+        n_true: int,
+        block_starts: np.ndarray,
+        _: torch.device,
     ):
         self.starts = block_starts
         self.columns = columns(codes, block_starts)
         self.counts = crosstab(codes, block_starts)
         self.logs = _logs(len(codes), n_true / max(len(codes), 1))
         self.target = np.log(true + 1.0)
-        self.zeros = structural_zeros(true, block_starts)
+        self.zeros = zeros
         self.between = np.triu(~within_question(block_starts))
 
     def discrepancy(self) -> float:
@@ -146,14 +154,20 @@ class _ManyAtOnce:
     """Tries random pairs of all records at once, and takes back what did not help."""
 
     def __init__(
-        self, codes: np.ndarray, true: np.ndarray, n_true: int, block_starts: np.ndarray, device: torch.device
+        self,
+        codes: np.ndarray,
+        true: np.ndarray,
+        zeros: np.ndarray,
+        n_true: int,
+        block_starts: np.ndarray,
+        device: torch.device,
     ):
         self.starts, self.device, self.share = block_starts, device, START_SHARE
         self.columns = torch.from_numpy(columns(codes, block_starts)).to(device)
         self.counts = torch.from_numpy(crosstab(codes, block_starts)).to(device)
         self.logs = torch.from_numpy(_logs(len(codes), n_true / max(len(codes), 1))).to(device)
         self.target = torch.from_numpy(np.log(true + 1.0)).to(device)
-        self.zeros = torch.from_numpy(structural_zeros(true, block_starts)).to(device)
+        self.zeros = torch.from_numpy(zeros).to(device)
         self.between = torch.from_numpy(np.triu(~within_question(block_starts))).to(device)
 
     def discrepancy(self) -> float:

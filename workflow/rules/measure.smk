@@ -15,10 +15,11 @@ rule measure:
         row=one_of(PARAMS.rows),
     params:
         drawn=lambda w: "" if w.row == BOOTSTRAP else "--drawn",
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp measure --records {input.records:q} --codebook {input.codebook:q}"
-        " --synthetic {input.synthetic:q} {params.drawn} --cells {output.cells:q}"
+        " --synthetic {input.synthetic:q} {params.drawn} --zeros {params.zeros} --cells {output.cells:q}"
         " --summary {output.summary:q} --triples {output.triples:q} --seed {params.seed}"
         " --log {log:q}"
 

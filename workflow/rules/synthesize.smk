@@ -39,12 +39,13 @@ rule postprocess:
         row=one_of(VARIANTS),
     params:
         variant=lambda w: VARIANTS[w.row].model_dump_json(),
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
         "python -m modp postprocess --records {input.records:q} --codebook {input.codebook:q}"
         " --weights {input.weights:q} --instances {input.instances:q}"
-        " --variant {params.variant:q} --seed {params.seed} --device {params.device}"
+        " --variant {params.variant:q} --zeros {params.zeros} --seed {params.seed} --device {params.device}"
         " --out {output:q} --log {log:q}"
 
 
@@ -65,10 +66,11 @@ rule sweep:
         family=lambda w: "stationary" if SWEPT[w.row].model in STATIONARY else "blades",
         sweeps=lambda w: SWEPT[w.row].sweeps,
         start=lambda w: SWEPT[w.row].start,
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
         "python -m modp sweep --records {input.records:q} --codebook {input.codebook:q}"
         " --weights {input.weights:q} --family {params.family} --row {wildcards.row:q}"
-        " --sweeps {params.sweeps} --start {params.start} --seed {params.seed} --device {params.device}"
+        " --sweeps {params.sweeps} --start {params.start} --zeros {params.zeros} --seed {params.seed} --device {params.device}"
         " --threads {threads} --out {output:q} --log {log:q}"

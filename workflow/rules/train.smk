@@ -65,10 +65,11 @@ rule fit:
         mem_mb=2000,
     params:
         model=lambda w: PARAMS.stationary[w.model].model_dump_json(),
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
-        " --name {wildcards.model:q} --model {params.model:q} --seed {params.seed}"
+        " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
         " --threads {threads} --weights {output.weights:q} --history {output.history:q}"
         " --plot {output.plot:q} --log {log:q}"
 

@@ -8,6 +8,7 @@ import numpy as np
 from modp import coding, records, seeds
 from modp.cli.output import Log, written
 from modp.config import load
+from modp.crosstab import crosstab
 from modp.errors import InputError
 from modp.pums import filters, vintages
 from modp.pums.places import fips
@@ -43,6 +44,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         path.write_text(codebook.to_json(), encoding="utf-8")
     with written(options.records) as path:
         records.write(path, codes, codebook)
+    for cell in codebook.broken(crosstab(codes, codebook.block_starts)):
+        log(f"the question set calls impossible, and the records hold: {cell}")
     log(
         f"{len(codes):,} records, {len(codebook.questions)} questions, "
         f"{codebook.block_starts[-1]} categories ({questions.name})"

@@ -13,6 +13,7 @@ from modp import seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
+from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.config import check
 from modp.errors import InputError
 from modp.models import stationary
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--name", required=True, help="the model's name in params.yaml")
     parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    ask_for_zeros(parser)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", type=Path, required=True)
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     seed = seeds.integer(options.seed, "fit", options.name)
     began = time.perf_counter()
     checkpoint = _Checkpoint(options, recipe, codebook.digest, codes)
+    zeros = zeros_of(options.zeros, codes, codebook)
     start = stationary.load_state(checkpoint.path, checkpoint.of)
     if start:
         log(f"{options.name}: going on from sweep {len(start.facts['history'])}")
@@ -56,6 +59,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
                 progress,
                 start,
                 checkpoint.keep,
+                zeros,
             )
         except FloatingPointError as failure:
             raise InputError(f"{options.name}: {failure}; give it smaller steps") from None
@@ -78,7 +82,7 @@ class _Checkpoint:
 
     def __init__(self, options: argparse.Namespace, recipe: StationaryModel, digest: str, codes: np.ndarray):
         self.path = options.weights.with_name(".checkpoint.safetensors")
-        what = "\n".join([recipe.model_dump_json(), digest, str(options.seed), options.name])
+        what = "\n".join([recipe.model_dump_json(), options.zeros, digest, str(options.seed), options.name])
         self.of = hashlib.sha256(what.encode() + codes.tobytes()).hexdigest()
         self.saved = time.monotonic()
 

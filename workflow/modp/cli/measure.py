@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from modp import accuracy, records, seeds, triples
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
-from modp.crosstab import crosstab, structural_zeros
+from modp.cli.zeros import ask_for_zeros, zeros_of
+from modp.crosstab import crosstab
 from modp.postprocess import violations
 
 
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--synthetic", type=Path, required=True)
+    ask_for_zeros(parser)
     parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")
     parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
     parser.add_argument("--seed", type=int, required=True)
@@ -34,8 +36,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     synthetic, extra = records.read(options.synthetic, codebook, ["entropy_bits"] if options.drawn else [])
     starts = codebook.block_starts
     first, second = np.triu_indices(int(starts[-1]))
-    all_true = crosstab(codes, starts)
-    true_counts = all_true[first, second]
+    true_counts = crosstab(codes, starts)[first, second]
     counts = crosstab(synthetic, starts)[first, second]
     scaled = accuracy.scaled(counts, len(codes), len(synthetic))
     log_ratio = accuracy.log_ratio(true_counts, scaled)
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         names = dict(enumerate(codebook.names))
         named = three_way.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
-    held = violations(synthetic, structural_zeros(all_true, starts), starts)
+    held = violations(synthetic, zeros_of(options.zeros, codes, codebook), starts)
     summary = {
         "records": len(synthetic),
         "zero_records": int(held.sum()),

@@ -10,9 +10,10 @@ import numpy as np
 from modp import draw, postprocess, records, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
+from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.codebook import Codebook
 from modp.config import check
-from modp.crosstab import crosstab, structural_zeros
+from modp.crosstab import crosstab
 from modp.params import Variant
 
 
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--instances", type=Path, nargs="+", required=True, help="in order")
+    ask_for_zeros(parser)
     parser.add_argument("--variant", type=json.loads, required=True, help="the variant, as JSON")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
             instances[number - 1] = draw.pass_through(drawn, codes, variant.pass_through, rng)
         bits = _mixed_entropy(options, codes, codebook, variant.pass_through)
 
-    counts = crosstab(codes, starts)
+    counts, zeros = crosstab(codes, starts), zeros_of(options.zeros, codes, codebook)
     synthetic = instances[0]
     if variant.threshold is not None:
         chosen = postprocess.select(instances, counts, starts, variant.threshold)
@@ -52,11 +54,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
         log(f"{variant.row}: {np.mean(chosen > 0):.1%} of the records took a later instance")
     keep = np.ones(len(codes), bool)
     if variant.remove_zeros:
-        keep = ~postprocess.violations(synthetic, structural_zeros(counts, starts), starts)
+        keep = ~postprocess.violations(synthetic, zeros, starts)
         log(f"{variant.row}: {np.mean(~keep):.1%} of the records held a structural zero and were removed")
     synthetic = synthetic[keep]
     if variant.swap:
-        synthetic = _swapped(options, variant, synthetic, counts, len(codes), starts, log)
+        synthetic = _swapped(options, variant, synthetic, counts, zeros, len(codes), starts, log)
     with written(options.out) as path:
         extra = {"record": np.flatnonzero(keep), "entropy_bits": bits[keep]}
         records.write(path, synthetic, codebook, extra)
@@ -68,6 +70,7 @@ def _swapped(
     variant: Variant,
     synthetic: np.ndarray,
     counts: np.ndarray,
+    zeros: np.ndarray,
     n_true: int,
     starts: np.ndarray,
     log: Log,
@@ -81,6 +84,7 @@ def _swapped(
     return swap(
         synthetic,
         counts,
+        zeros,
         n_true,
         starts,
         Limits(variant.swap.passes, seconds, variant.swap.improvement),

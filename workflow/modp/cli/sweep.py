@@ -8,8 +8,8 @@ import numpy as np
 from modp import records, seeds, sequential
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
+from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.codebook import Codebook
-from modp.crosstab import crosstab, structural_zeros
 
 FAMILIES = ("blades", "stationary")
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
     parser.add_argument("--row", required=True, help="model/name")
+    ask_for_zeros(parser)
     parser.add_argument("--sweeps", type=int, required=True)
     parser.add_argument("--start", choices=("records", "fresh"), default="records")
     parser.add_argument("--seed", type=int, required=True)
@@ -68,7 +69,7 @@ def _blades(
     device = blades.device(options.device)
     model = blades.load(options.weights, codebook).to(device)
     starts = codebook.block_starts
-    zeros = structural_zeros(crosstab(codes, starts), starts)
+    zeros = zeros_of(options.zeros, codes, codebook)
     rng = seeds.generator(options.seed, "sweep", options.row)
 
     @torch.no_grad()

@@ -30,7 +30,10 @@ BURN_IN = 3
 """Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
 
 PLATEAU = 0.9
-"""A level ends when its bias is not below so much of its least one."""
+"""A window whose bias is not below so much of the level's least one is stale."""
+
+PATIENCE = 2
+"""A level ends after so many stale windows in a row, since the bias of one is noisy."""
 
 WORSE = 2.0
 """A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
@@ -59,7 +62,7 @@ class Settings:
         handful of records are not moved by their noise
     momentum : share of the running mean of discrepancies that an iteration keeps
     levels : factors of the steps, one level of the fit after the other; weights are averaged over
-        the last level
+        the last two, once the first of them has burnt in
     window : iterations over which discrepancies are averaged before they are judged
     tolerance : the bias of the crosstab, in units of sampling variance, that is good enough
     most_windows : bound on the windows of a level
@@ -185,13 +188,16 @@ def fit(
     report: Report,
     start: State | None = None,
     keep: Keep | None = None,
+    excluded: np.ndarray | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
-    """Fit a model to true records; all pairs of answers that none of them holds are excluded.
+    """Fit a model to true records.
 
     Parameters
     ----------
     codes : int16 of shape (n, Q)
     block_starts : shape (Q + 1,)
+    excluded : bool (K, K), the structural zeros, of which no record holds one; None for all pairs of
+        answers that no record holds
     threads : without influence on the result
     start : the state of an interrupted fit of the same records with the same settings and seed,
         to go on from
@@ -210,24 +216,26 @@ def fit(
         if the steps had to be halved ten times and the fit still diverged
     """
     counts = sweep.crosstab(codes, block_starts, threads)
-    model = replace(independent(counts, len(codes), block_starts), exchanges=settings.exchanges)
+    zeros = structural_zeros(counts, block_starts) if excluded is None else excluded
+    model = replace(independent(counts, len(codes), block_starts, zeros), exchanges=settings.exchanges)
     if start is None:
         model = pseudo_likelihood(model, codes, settings, seed, threads)
     return match(model, counts, codes, settings, seed, threads, report, start, keep)
 
 
-def independent(counts: np.ndarray, n: int, block_starts: np.ndarray) -> Stationary:
+def independent(counts: np.ndarray, n: int, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
     """Return the model without weights between questions, but with structural zeros.
 
     Parameters
     ----------
     counts : int64 (K, K), the crosstab of the true records
     n : number of true records
+    excluded : bool (K, K)
     """
     return Stationary(
         np.zeros(counts.shape),
         np.log((np.diag(counts) + 0.5) / n),
-        structural_zeros(counts, block_starts),
+        excluded,
         np.asarray(block_starts, np.int64),
         strength=exchange.links(counts, block_starts).strength,
     )
@@ -412,7 +420,8 @@ class _Progress:
     level : 0 before the first one
     ended : whether the level is done
     windows : windows of the level since its start, or since the last divergence
-    least : least bias of the level
+    least, bias : least bias of the level and that of its last window, once it has burnt in
+    stale : windows since the bias last fell
     best : least discrepancy so far
     scale : factor of all steps, halved at each of the ``halvings``
     """
@@ -421,6 +430,8 @@ class _Progress:
     ended: bool = True
     windows: int = 0
     least: float = math.inf
+    bias: float = math.inf
+    stale: int = 0
     best: float = math.inf
     scale: float = 1.0
     halvings: int = 0
@@ -450,6 +461,7 @@ class _Matching:
         self.free = ~within_question(model.block_starts) & ~model.excluded
         self.pair_step = _pair_steps(self.target, len(self.order), records.shape[1], settings)
         self.history: list[Iteration] = []
+        self.averaged = max(1, len(settings.levels) - 1)
         self.progress = _Progress()
         self.walk = _Walk(
             model.w.astype(np.float64),
@@ -505,15 +517,21 @@ class _Matching:
 
     def _enter(self) -> None:
         """Begin the next level."""
-        self.good, self.average = self.walk.copy(), _Average(self.walk)
-        progress = self.progress
+        self.good, progress = self.walk.copy(), self.progress
         progress.level, progress.ended = progress.level + 1, False
-        progress.windows, progress.least = 0, math.inf
+        if progress.level <= self.averaged:
+            self.average = _Average(self.walk)
+        progress.windows, progress.stale, progress.least = 0, 0, math.inf
 
     def _judge(self, discrepancy: float, bias: float) -> None:
-        """Go back if a window made things worse; end the level if its bias is small or falls no more."""
+        """Go back if a window made things worse; end the level if its bias is small or falls no more.
+
+        Small is the mean of two windows.
+        """
         settings, progress = self.settings, self.progress
         progress.windows += 1
+        if progress.level == self.averaged and progress.windows == BURN_IN:
+            self.average = _Average(self.walk)
         worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
         if not discrepancy <= worse * max(progress.best, 1.0):
             self._halve()
@@ -521,9 +539,10 @@ class _Matching:
         if progress.windows >= BURN_IN:
             if discrepancy <= progress.best:
                 self.good = self.walk.copy()
-            progress.ended = bias <= settings.tolerance or bias > PLATEAU * progress.least
-            if not progress.ended:
-                progress.least = min(progress.least, bias)
+            progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
+            small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= settings.tolerance
+            progress.ended = small or progress.stale == PATIENCE
+            progress.least, progress.bias = min(progress.least, bias), bias
         if not progress.ended:
             progress.best = min(progress.best, discrepancy)
             progress.ended = progress.windows >= settings.most_windows

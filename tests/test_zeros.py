@@ -1,0 +1,119 @@
+"""Structural zeros that a question set states: read, checked, and kept by what is drawn."""
+
+import numpy as np
+import pytest
+
+from modp import coding
+from modp.cli.zeros import zeros_of
+from modp.codebook import Codebook
+from modp.config import check
+from modp.crosstab import crosstab, structural_zeros
+from modp.errors import InputError
+from modp.models import stationary
+from modp.models.stationary import Settings
+from modp.postprocess import violations
+from modp.questions import QuestionSet
+
+AGE = {"name": "AGE", "label": "age", "categories": {0: "child", 1: "adult", 2: "old"}}
+JOB = {"name": "JOB", "label": "job", "missing": "not asked", "categories": {1: "a", 2: "b"}}
+WORD = {"name": "W", "label": "word", "categories": {"x": "ex", "y": "why"}}
+
+
+def question_set(*rules: dict) -> QuestionSet:
+    content = {"name": "t", "title": "t", "records": "persons", "questions": [AGE, JOB, WORD]}
+    return check({**content, "impossible": list(rules)}, QuestionSet, "test.yaml")
+
+
+@pytest.mark.parametrize(
+    ("rule", "sides"),
+    [
+        ({"AGE": 0, "JOB": "1, 2"}, (["AGE=0"], ["JOB=1", "JOB=2"])),
+        ({"AGE": "1..2", "JOB": -1}, (["AGE=1", "AGE=2"], ["JOB=-1"])),
+        ({"AGE": "1..", "JOB": "not -1"}, (["AGE=1", "AGE=2"], ["JOB=1", "JOB=2"])),
+        ({"AGE": "not 0, 1", "W": ["x", "y"]}, (["AGE=2"], ["W=x", "W=y"])),
+        ({"W": "x", "JOB": [1, 2]}, (["W=x"], ["JOB=1", "JOB=2"])),
+    ],
+)
+def test_rules_name_categories_by_code_range_list_and_complement(rule, sides):
+    assert question_set(rule).impossible_pairs == [sides]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"AGE": 0}, "impossible.0: name two questions, not 1"),
+        ({"AGE": 0, "JOBS": 1}, "there is no question 'JOBS'.*JOB"),
+        ({"AGE": 7, "JOB": 1}, "AGE has no category 7"),
+        ({"AGE": "3..4", "JOB": 1}, "AGE has no category 3..4"),
+        ({"AGE": "x", "JOB": 1}, "AGE has no category x"),
+        ({"W": "z", "JOB": 1}, "W has no category z"),
+    ],
+)
+def test_rules_about_what_is_not_there_are_refused(rule, message):
+    with pytest.raises(InputError, match=message):
+        question_set(rule)
+
+
+def test_a_rule_goes_with_its_questions():
+    fitted = question_set({"AGE": 0, "JOB": 1}, {"AGE": 0, "W": "x"}).fitted(True, ["JOB"], {})
+    assert fitted.impossible_pairs == [(["AGE=0"], ["W=x"])]
+
+
+def coded(rows: list[tuple[int, int | None, str]]) -> tuple[np.ndarray, Codebook]:
+    age, job, word = zip(*rows, strict=True)
+    raw = {
+        "AGE": np.ma.array(age),
+        "JOB": np.ma.array([j or 0 for j in job], mask=[j is None for j in job]),
+        "W": np.ma.array(word),
+    }
+    rules = {"AGE": 0, "JOB": "not -1"}, {"AGE": "not 0", "JOB": -1}
+    return coding.code(raw, question_set(*rules), np.random.default_rng(0))
+
+
+def test_stated_zeros_are_the_cells_of_the_rules():
+    # columns: AGE 0 1 2, JOB -1 1 2, W x y
+    _, codebook = coded([(0, None, "x"), (1, 1, "y")])
+    wanted = np.zeros((8, 8), bool)
+    for i, j in [(0, 4), (0, 5), (1, 3), (2, 3)]:
+        wanted[i, j] = wanted[j, i] = True
+    assert (codebook.stated_zeros == wanted).all()
+    assert (Codebook.from_json(codebook.to_json()).stated_zeros == wanted).all()
+
+
+def test_stated_zeros_are_those_asked_for():
+    codes, codebook = coded([(0, None, "x"), (1, 1, "y"), (2, 1, "x")])
+    counts = crosstab(codes, codebook.block_starts)
+    assert (zeros_of("sample", codes, codebook) == structural_zeros(counts, codebook.block_starts)).all()
+    stated = zeros_of("stated", codes, codebook)
+    assert (stated == codebook.stated_zeros).all()
+    assert not stated[0, 7] and zeros_of("sample", codes, codebook)[0, 7]  # a child with word y
+
+
+def test_records_that_break_a_rule_are_named():
+    codes, codebook = coded([(0, None, "x"), (0, 2, "y"), (0, 2, "x")])
+    with pytest.raises(InputError, match=r"AGE=0 with JOB=2 \(2 records\)"):
+        zeros_of("stated", codes, codebook)
+
+
+def test_stated_zeros_need_rules():
+    codes, codebook = coded([(0, None, "x"), (1, 1, "y")])
+    with pytest.raises(InputError, match="nothing under 'impossible'"):
+        zeros_of("stated", codes, Codebook(codebook.question_set, codebook.questions))
+
+
+def test_the_samples_rules_hold_in_it(sample):
+    codes, codebook = sample
+    counts = crosstab(codes, codebook.block_starts)
+    assert codebook.stated_zeros.sum() > 1000
+    assert codebook.broken(counts) == []
+
+
+def test_a_model_with_stated_zeros_draws_unseen_answers_but_no_impossible_ones(sample):
+    codes, codebook = sample
+    codes, starts = codes[:3000], codebook.block_starts
+    settings = Settings(start_epochs=3, levels=(1.0,), most_windows=3)
+    stated = codebook.stated_zeros
+    model, _, _ = stationary.fit(codes, starts, settings, 1, 2, lambda _: None, excluded=stated)
+    drawn, _, _ = stationary.sample(model, codes, 3, 1, 2)
+    assert not violations(drawn, stated, starts).any()
+    assert violations(drawn, structural_zeros(crosstab(codes, starts), starts), starts).any()
