@@ -114,7 +114,7 @@ class StationaryModel(Strict):
 
     Chains start at the true records and are swept until their crosstab is the true one up to
     sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no
-    longer falls, or for ``most_windows`` times ten sweeps at each of three sizes of steps.
+    longer falls, or for ``most_windows`` times twenty sweeps at each of three sizes of steps.
     ``pair_step`` and ``margin_step`` set the steps of pairs and single categories; a fit that diverges
     halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
     categories, so that pairs of a handful of records are not moved by their noise. After each sweep
@@ -124,7 +124,7 @@ class StationaryModel(Strict):
     """
 
     tolerance: float = Field(default=0.02, gt=0)
-    most_windows: int = Field(default=12, ge=1)
+    most_windows: int = Field(default=8, ge=1)
     pair_step: float = Field(default=3.5, gt=0)
     margin_step: float = Field(default=0.4, gt=0)
     damping: float = Field(default=5.0, ge=0)

@@ -26,14 +26,14 @@ from modp.codebook import Codebook
 from modp.crosstab import structural_zeros, within_question
 from modp.errors import InputError
 
-BURN_IN = 3
+BURN_IN = 2
 """Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
 
 PLATEAU = 0.9
 """A window whose bias is not below so much of the level's least one is stale."""
 
 PATIENCE = 2
-"""A level ends after so many stale windows in a row, since the bias of one is noisy."""
+"""A level over which weights are averaged ends after so many stale windows in a row."""
 
 WORSE = 2.0
 """A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
@@ -64,9 +64,12 @@ class Settings:
     levels : factors of the steps, one level of the fit after the other; weights are averaged over
         the last two, once the first of them has burnt in
     window : iterations over which discrepancies are averaged before they are judged
+    restart : whether the chains, if there is one a record, begin each window anew at the records. What
+        changes slowly, as the number of children, could else be right in the chains while the weights
+        drive it away
     tolerance : the bias of the crosstab, in units of sampling variance, that is good enough
     most_windows : bound on the windows of a level
-    settle : sweeps of all chains with the final weights
+    settle : sweeps of all chains with the first weights, and with the final ones
     chains : number of chains, which start at as many records drawn without replacement; None for
         one a record. Fewer take less time a sweep, but more sweeps to the same bias
     exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.exchange`
@@ -82,9 +85,10 @@ class Settings:
     damping: float = 5.0
     momentum: float = 0.5
     levels: tuple[float, ...] = (1.0, 0.3, 0.1)
-    window: int = 10
+    window: int = 20
+    restart: bool = True
     tolerance: float = 0.02
-    most_windows: int = 12
+    most_windows: int = 8
     settle: int = 5
     chains: int | None = None
     exchanges: int = 3
@@ -456,11 +460,12 @@ class _Matching:
         self.seed = seeds.integer(seed, "stationary", "chains")
         order = seeds.generator(seed, "stationary", "order").permutation(len(records))
         self.order = order[: settings.chains]
+        self.start = np.ascontiguousarray(records[self.order])
+        self.history: list[Iteration] = []
         self.share = len(self.order) / max(len(records), 1)
         self.target = target * self.share
         self.free = ~within_question(model.block_starts) & ~model.excluded
         self.pair_step = _pair_steps(self.target, len(self.order), records.shape[1], settings)
-        self.history: list[Iteration] = []
         self.averaged = max(1, len(settings.levels) - 1)
         self.progress = _Progress()
         self.walk = _Walk(
@@ -468,14 +473,14 @@ class _Matching:
             model.c.astype(np.float64),
             np.zeros(target.shape),
             self.target.copy(),
-            np.ascontiguousarray(records[self.order]),
+            self.start.copy(),
         )
         self.good, self.average = self.walk.copy(), _Average(self.walk)
 
     def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
         progress, levels = self.progress, len(self.settings.levels)
         if progress.level == 0:
-            self._rest(self.model, self.settings.window)
+            self._rest(self.model, self.settings.settle)
             progress.best = self._judged()[0]
         while not progress.ended or progress.level < levels:
             if progress.ended:
@@ -541,7 +546,8 @@ class _Matching:
                 self.good = self.walk.copy()
             progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
             small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= settings.tolerance
-            progress.ended = small or progress.stale == PATIENCE
+            patience = PATIENCE if progress.level >= self.averaged else 1
+            progress.ended = small or progress.stale == patience
             progress.least, progress.bias = min(progress.least, bias), bias
         if not progress.ended:
             progress.best = min(progress.best, discrepancy)
@@ -561,6 +567,8 @@ class _Matching:
         """Iterate a few times; return the mean discrepancy and the mean bias."""
         level = self.progress.level
         step = self.settings.levels[level - 1] * self.progress.scale
+        if self.settings.restart and self.share == 1:
+            self.walk.chains = self.start.copy()
         for _ in range(self.settings.window):
             model = replace(self.model, w=self.walk.w, c=self.walk.c)
             self._update(self._sweep(model, level, step), step)
