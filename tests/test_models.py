@@ -10,7 +10,7 @@ from conftest import codebook_of, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import losses, records, train
+from modp import devices, losses, records, train
 from modp.__main__ import main
 from modp.errors import InputError
 from modp.models import blades, published
@@ -196,8 +196,8 @@ def test_asking_for_a_gpu_that_is_not_there_is_refused():
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     with pytest.raises(InputError, match="finds no GPU"):
-        blades.device("cuda")
-    assert blades.device("auto") == CPU
+        devices.device("cuda")
+    assert devices.device("auto") == CPU
 
 
 def test_rarity_weights_are_the_notebooks():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from conftest import codebook_of
 from test_sweep import probabilities, states
 
@@ -53,6 +54,17 @@ def test_fit_recovers_every_pair_table(fit):
     assert np.sqrt((z**2).mean()) < 0.2
     independent = np.outer(np.diag(counts), np.diag(counts)) / n
     assert np.abs((independent - counts) / np.sqrt(counts + 1)).max() > 20
+
+
+def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
+    codes = correlated(20_000)
+    other = torch.device("cpu", 0)  # not the CPU by name, so taken for a GPU
+    model, _, _ = stationary.fit(codes, STARTS, Settings(exchanges=0), 1, 2, lambda _: None, device=other)
+    counts = sweep.crosstab(codes, STARTS, 1)
+    z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
+    assert np.sqrt((z**2).mean()) < 0.2
+    drawn, bits, _ = stationary.sample(model, codes, 2, 1, 1, other)
+    assert drawn.shape == codes.shape and (bits > 0).all()
 
 
 def test_model_is_symmetric_and_keeps_its_zeros(fit):

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,9 +173,7 @@ def chi_square(codes: np.ndarray, model: sweep.Tables) -> tuple[float, int]:
 
 
 def torch_sweep(codes, model, seed, number):
-    generator = torch.Generator().manual_seed(seed)
-    order = sweep.question_order(seed, number, codes.shape[1])
-    return sweep.sweep_on(torch.device("cpu"), codes, model, order, generator)
+    return sweep.sweep_on(sweep.CPU, codes, model, seed, number).codes
 
 
 @pytest.mark.parametrize(
@@ -220,6 +217,19 @@ def test_no_record_ever_gains_a_structural_zero(seed, sizes, zeros):
         assert ((codes >= 0) & (codes < sizes)).all()
         assert not postprocess.violations(codes, excluded, starts).any()
     assert not postprocess.violations(torch_sweep(codes, model, 1, 1), excluded, starts).any()
+
+
+def test_the_gpus_path_counts_changes_and_entropy_as_the_kernel_does():
+    # One question: what is drawn from does not depend on what was drawn before.
+    starts, rng = np.array([0, 5]), np.random.default_rng(6)
+    model = random_model(starts, rng)
+    codes = rng.integers(0, 5, (500, 1)).astype(np.int16)
+    one, other = sweep.sweep_on(sweep.CPU, codes, model, 3, 4, True), sweep.sweep(codes, model, 3, 4, 1, True)
+    assert one.changed == (one.codes != codes).sum()
+    assert np.allclose(one.entropy_bits, other.entropy_bits, atol=1e-5)
+    again = sweep.sweep_on(sweep.CPU, codes, model, 3, 4)
+    assert np.array_equal(one.codes, again.codes) and again.entropy_bits is None
+    assert not np.array_equal(one.codes, sweep.sweep_on(sweep.CPU, codes, model, 3, 5).codes)
 
 
 def test_a_question_without_an_allowed_category_keeps_its_answer():

@@ -24,6 +24,7 @@ STEPS = {
     "mixing": "follow a stationary model's chains",
     "tables": "summarise all variants: tables, metrics, plot data",
     "figure": "draw one figure",
+    "compare": "compare two runs: parameters that differ, metrics with their change",
     "convert": "turn weights that the author of the paper published into a model of ours",
     "schemas": "write the JSON schemas of the configuration files",
 }

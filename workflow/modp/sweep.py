@@ -6,6 +6,7 @@ goes through the questions in one random order for all records and redraws each 
 record's current other answers. Records do not touch each other, so threads share them out.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ import numpy as np
 import torch
 from numba import njit, types
 from numba.extending import intrinsic
+
+CPU = torch.device("cpu")
 
 ROWS_AT_ONCE = 2048
 """Records that a thread takes at a time. A multiple of 64, the bits of a word."""
@@ -229,8 +232,8 @@ def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray |
 
 @torch.no_grad()
 def sweep_on(
-    device: torch.device, codes: np.ndarray, model: Tables, order: np.ndarray, generator: torch.Generator
-) -> np.ndarray:
+    device: torch.device, codes: np.ndarray, model: Tables, seed: int, number: int, entropy: bool = False
+) -> Swept:
     """Sweep question by question over all records at once, for a GPU.
 
     The same distribution as :func:`sweep`, from other random numbers.
@@ -238,13 +241,12 @@ def sweep_on(
     Parameters
     ----------
     codes : int16 of shape (n, Q); left as it is
-    order : the questions' order
-    generator : on ``device``
-
-    Returns
-    -------
-    int16 of shape (n, Q)
+    seed, number : of the random numbers, which are those of ``device``
+    entropy : as in :func:`sweep`
     """
+    order = question_order(seed, number, codes.shape[1])
+    generator = torch.Generator(device).manual_seed(int(_key(seed, number) >> np.uint64(1)))
+    bits = np.zeros(len(codes) if entropy else 0)
     size = int(model.block_starts[-1])
     starts = torch.from_numpy(model.block_starts).to(device)
     weights = torch.from_numpy(model.weights[:, :size]).to(device)
@@ -259,6 +261,8 @@ def sweep_on(
         for q in order.tolist():
             block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
             allowed = conflicts[:, block] < 0.5
+            if entropy:
+                bits[rows] += _entropy(logits[:, block], allowed).cpu().numpy()
             race = torch.empty_like(logits[:, block]).exponential_(generator=generator).clamp_min_(1e-30)
             scores = (logits[:, block] - race.log()).masked_fill_(~allowed, -torch.inf)
             old = answers[:, q].clone()
@@ -267,7 +271,14 @@ def sweep_on(
             conflicts += zeros[new] - zeros[old]
             answers[:, q] = new
         swept[rows] = (answers - starts[:-1]).to(torch.int16).cpu().numpy()
-    return swept
+    return Swept(swept, int(np.count_nonzero(swept != codes)), bits if entropy else None)
+
+
+def _entropy(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    """Entropy in bits, (n,), of the softmax over the allowed categories; 0 where there are none."""
+    logarithms = logits.double().masked_fill(~allowed, -torch.inf).log_softmax(dim=1)
+    p = logarithms.exp()
+    return -torch.where(p > 0, p * logarithms, 0).sum(dim=1) / math.log(2)
 
 
 def in_threads(work: Callable, parts: Sequence, threads: int) -> list:

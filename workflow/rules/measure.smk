@@ -114,6 +114,7 @@ rule tables:
             caption="../report/table.rst",
         ),
         metrics=f"{RESULTS}/metrics.json",
+        parameters=f"{RESULTS}/parameters.json",
         plot=f"{RESULTS}/plots/accuracy.csv",
     log:
         f"{LOGS}/tables.log",
@@ -124,6 +125,7 @@ rule tables:
         model=PARAMS.answers_by_blade.model,
         questions=PARAMS.answers_by_blade.questions,
         stationary=STATIONARY,
+        run=PARAMS.model_dump_json(),
     shell:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
@@ -131,4 +133,5 @@ rule tables:
         " --questions {params.questions:q} --mixing {input.mixing:q}"
         " --mixing-of {params.stationary:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
+        " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

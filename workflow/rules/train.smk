@@ -67,9 +67,10 @@ rule fit:
         model=lambda w: PARAMS.stationary[w.model].model_dump_json(),
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
+        device=PARAMS.device,
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
-        " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
+        " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed} --device {params.device}"
         " --threads {threads} --weights {output.weights:q} --history {output.history:q}"
         " --plot {output.plot:q} --log {log:q}"
 

@@ -15,6 +15,7 @@ from modp.cli.output import Log, written
 from modp.cli.progress import Progress
 from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.config import check
+from modp.devices import device
 from modp.errors import InputError
 from modp.models import stationary
 from modp.params import StationaryModel
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
     ask_for_zeros(parser)
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--history", type=Path, required=True)
@@ -60,6 +62,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
                 start,
                 checkpoint.keep,
                 zeros,
+                device(options.device),
             )
         except FloatingPointError as failure:
             raise InputError(f"{options.name}: {failure}; give it smaller steps") from None
@@ -82,7 +85,9 @@ class _Checkpoint:
 
     def __init__(self, options: argparse.Namespace, recipe: StationaryModel, digest: str, codes: np.ndarray):
         self.path = options.weights.with_name(".checkpoint.safetensors")
-        what = "\n".join([recipe.model_dump_json(), options.zeros, digest, str(options.seed), options.name])
+        what = "\n".join(
+            [recipe.model_dump_json(), options.zeros, options.device, digest, str(options.seed), options.name]
+        )
         self.of = hashlib.sha256(what.encode() + codes.tobytes()).hexdigest()
         self.saved = time.monotonic()
 

@@ -76,7 +76,7 @@ def _swapped(
     log: Log,
 ) -> np.ndarray:
     """The records after swaps, as far as the variant's limits go."""
-    from modp.models.blades import device  # these two load torch and numba, for this variant alone
+    from modp.devices import device  # these two load torch and numba, for this variant alone
     from modp.swap import Limits, swap
 
     assert variant.swap

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from modp import draw, records
+from modp import devices, draw, records
 from modp.codebook import Codebook
 from modp.models import blades
 
@@ -21,7 +21,7 @@ class Predictions:
         torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
         self.model = blades.load(weights, codebook)
         self.codes, self.starts = codes, codebook.block_starts
-        self.device = blades.device(device)
+        self.device = devices.device(device)
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (codes (m, Q), probabilities (m, K) with each question's summing to one)."""

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweeps", type=int, required=True)
     parser.add_argument("--start", choices=("records", "fresh"), default="records")
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--device", default="auto", help="for blades: auto, cpu, cuda or cuda:N")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
 
@@ -47,6 +47,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
 def _stationary(
     options: argparse.Namespace, codes: np.ndarray, codebook: Codebook
 ) -> tuple[np.ndarray, np.ndarray]:
+    from modp.devices import device
     from modp.models import stationary
 
     model = stationary.load(options.weights, codebook)
@@ -54,7 +55,9 @@ def _stationary(
         rng = seeds.generator(options.seed, "fresh", options.row)
         codes = sequential.fresh(model.w, model.c, model.excluded, model.block_starts, len(codes), rng)
     seed = seeds.integer(options.seed, "sweep", options.row)
-    swept, bits, _ = stationary.sample(model, codes, options.sweeps, seed, options.threads)
+    swept, bits, _ = stationary.sample(
+        model, codes, options.sweeps, seed, options.threads, device(options.device)
+    )
     return swept, bits
 
 
@@ -63,18 +66,19 @@ def _blades(
 ) -> tuple[np.ndarray, np.ndarray]:
     import torch
 
+    from modp.devices import device
     from modp.models import blades
 
     torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
-    device = blades.device(options.device)
-    model = blades.load(options.weights, codebook).to(device)
+    where = device(options.device)
+    model = blades.load(options.weights, codebook).to(where)
     starts = codebook.block_starts
     zeros = zeros_of(options.zeros, codes, codebook)
     rng = seeds.generator(options.seed, "sweep", options.row)
 
     @torch.no_grad()
     def predict(binary: np.ndarray, question: int) -> np.ndarray:
-        chunk = torch.from_numpy(binary).to(device)
+        chunk = torch.from_numpy(binary).to(where)
         return model.question(chunk, int(starts[question]), int(starts[question + 1])).cpu().numpy()
 
     for _ in range(options.sweeps):

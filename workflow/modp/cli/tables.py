@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="for the tables")
+    parser.add_argument("--run", type=json.loads, required=True, help="all parameters of the run, as JSON")
+    parser.add_argument("--parameters", type=Path, required=True, help="where to keep them")
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--plot", type=Path, required=True, help="CSV copy for DVC's plots")
 
@@ -83,6 +85,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
     with written(options.metrics) as path:
         path.write_text(json.dumps(tables.metrics(table, three_way, hidden), indent=1) + "\n")
+    with written(options.parameters) as path:
+        path.write_text(json.dumps(options.run, indent=1) + "\n")
     with written(options.plot) as path:
         _named_rows(table).to_csv(path, index=False)
     log(f"{options.folder}: {len(rows)} rows")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from modp import seeds, train
+from modp import devices, seeds, train
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
@@ -77,7 +77,7 @@ class _Fitting:
         log: Log,
     ):
         self.options, self.recipe, self.codes, self.codebook, self.log = options, recipe, codes, codebook, log
-        self.device = blades.device(options.device)
+        self.device = devices.device(options.device)
         self.checkpoint = options.weights.with_name(".checkpoint.safetensors")
         what = [recipe.model_dump_json(), codebook.digest, str(options.seed), options.name]
         what += [torch.__version__, self.device.type]

@@ -126,21 +126,6 @@ def predict(model: Blades, records: np.ndarray, device: torch.device) -> np.ndar
     return model.to(device)(torch.from_numpy(records).to(device)).cpu().numpy()
 
 
-def device(name: str) -> torch.device:
-    """Return the device that ``auto``, ``cpu``, ``cuda`` or ``cuda:N`` names.
-
-    Raises
-    ------
-    InputError
-        if a GPU is asked for and there is none
-    """
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError(f"device: {name} was asked for, but torch finds no GPU; write 'auto' or 'cpu'")
-    return torch.device(name)
-
-
 def save(path: Path, model: Blades, codebook_digest: str) -> None:
     """Write a model's weights as safetensors, with its shape and its codebook's digest."""
     weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}

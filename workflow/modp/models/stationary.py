@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -118,7 +119,14 @@ class Stationary:
         return sweep.tables(self.w, self.c, self.excluded, self.block_starts)
 
     def step(
-        self, codes: np.ndarray, seed: int, number: int, threads: int, entropy: bool = False, parts: int = 1
+        self,
+        codes: np.ndarray,
+        seed: int,
+        number: int,
+        threads: int,
+        entropy: bool = False,
+        parts: int = 1,
+        device: torch.device = sweep.CPU,
     ) -> sweep.Swept:
         """Sweep once, then let chains exchange linked answers.
 
@@ -129,13 +137,17 @@ class Stationary:
         threads : without influence on the result
         entropy : whether to compute the entropy of what the sweep drew from
         parts : chains exchange only within each of so many parts, which stay independent
+        device : a GPU sweeps there, with other random numbers
 
         Returns
         -------
         As :func:`modp.sweep.sweep`; ``changed`` counts what both did.
         """
         tables = self.tables()
-        swept = sweep.sweep(codes, tables, seed, number, threads, entropy)
+        if device == sweep.CPU:
+            swept = sweep.sweep(codes, tables, seed, number, threads, entropy)
+        else:
+            swept = sweep.sweep_on(device, codes, tables, seed, number, entropy)
         rng = seeds.generator(seed, "exchange", str(number))
         linked = exchange.Links(self.strength)
         moved = [
@@ -193,6 +205,7 @@ def fit(
     start: State | None = None,
     keep: Keep | None = None,
     excluded: np.ndarray | None = None,
+    device: torch.device = sweep.CPU,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Fit a model to true records.
 
@@ -206,6 +219,7 @@ def fit(
     start : the state of an interrupted fit of the same records with the same settings and seed,
         to go on from
     keep : given the state after every window
+    device : where the chains are swept
 
     Returns
     -------
@@ -224,7 +238,7 @@ def fit(
     model = replace(independent(counts, len(codes), block_starts, zeros), exchanges=settings.exchanges)
     if start is None:
         model = pseudo_likelihood(model, codes, settings, seed, threads)
-    return match(model, counts, codes, settings, seed, threads, report, start, keep)
+    return match(model, counts, codes, settings, seed, threads, report, start, keep, device)
 
 
 def independent(counts: np.ndarray, n: int, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
@@ -304,6 +318,7 @@ def match(
     report: Report,
     start: State | None = None,
     keep: Keep | None = None,
+    device: torch.device = sweep.CPU,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Move a model until the crosstab of its chains is ``target``.
 
@@ -313,20 +328,25 @@ def match(
     target : shape (K, K), symmetric, crosstab of as many records as ``records`` has; need not be
         that of ``records``, nor of whole numbers
     records : int16 (n, Q), where the chains start; none may hold a structural zero
-    start, keep : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
+    start, keep, device : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
 
     Returns
     -------
     As :func:`fit`.
     """
-    matching = _Matching(model, target, records, settings, seed, threads, report, keep)
+    matching = _Matching(model, target, records, settings, seed, threads, report, keep, device)
     if start is not None:
         matching.resume(start)
     return matching.run()
 
 
 def sample(
-    model: Stationary, codes: np.ndarray, sweeps: int, seed: int, threads: int
+    model: Stationary,
+    codes: np.ndarray,
+    sweeps: int,
+    seed: int,
+    threads: int,
+    device: torch.device = sweep.CPU,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw records by sweeping from given ones, which they replace row by row.
 
@@ -346,7 +366,8 @@ def sample(
     key = seeds.integer(seed, "stationary", "sample")
     changed = np.empty(sweeps)
     for number in range(sweeps):
-        swept = model.step(codes, key, number, threads, entropy=number == sweeps - 1)
+        last = number == sweeps - 1
+        swept = model.step(codes, key, number, threads, entropy=last, device=device)
         codes, changed[number] = swept.codes, swept.changed / max(codes.size, 1)
     return codes, swept.entropy_bits, changed
 
@@ -454,9 +475,10 @@ class _Matching:
         threads: int,
         report: Report,
         keep: Keep | None,
+        device: torch.device,
     ):
         self.model, self.settings, self.threads = model, settings, threads
-        self.report, self.keep = report, keep
+        self.report, self.keep, self.device = report, keep, device
         self.seed = seeds.integer(seed, "stationary", "chains")
         order = seeds.generator(seed, "stationary", "order").permutation(len(records))
         self.order = order[: settings.chains]
@@ -585,7 +607,9 @@ class _Matching:
         The two halves of the chains are independent given the weights: the product of their
         deviations has the squared bias as its expectation, without the sampling noise.
         """
-        swept = model.step(self.walk.chains, self.seed, len(self.history), self.threads, parts=2)
+        swept = model.step(
+            self.walk.chains, self.seed, len(self.history), self.threads, parts=2, device=self.device
+        )
         self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
         counts = [sweep.crosstab(half, model.block_starts, self.threads) for half in halves]

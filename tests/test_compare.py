@@ -1,0 +1,73 @@
+"""Two runs compared: what differs, by how much, and whether that is more than noise."""
+
+import pytest
+
+from modp import compare
+from modp.compare import Change, Spread
+
+
+def test_leaves_go_by_dotted_names_and_items_of_lists_by_their_own():
+    tree = {
+        "seed": 1,
+        "models": {"m": {"stages": [{"epochs": 3}]}},
+        "variants": [{"model": "m", "name": "p"}],
+    }
+    assert compare.flat(tree) == {
+        "seed": 1,
+        "models.m.stages.0.epochs": 3,
+        "variants.m/p.model": "m",
+        "variants.m/p.name": "p",
+    }
+
+
+def test_an_item_added_before_others_does_not_make_these_differ():
+    one = {"variants": [{"model": "m", "name": "a", "k": 1}]}
+    other = {"variants": [{"model": "m", "name": "b", "k": 2}, {"model": "m", "name": "a", "k": 1}]}
+    assert [name for name, *_ in compare.differing(one, other)] == [
+        "variants.m/b.model",
+        "variants.m/b.name",
+        "variants.m/b.k",
+    ]
+
+
+def test_differing_parameters_name_both_values_and_what_is_missing():
+    assert compare.differing({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 5, "d": 4}) == [
+        ("b", 2, 5),
+        ("c", 3, None),
+        ("d", None, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("noise", "beyond"),
+    [(None, None), (0.05, True), (0.051, False), (0.0, True)],
+)
+def test_a_change_of_two_standard_errors_is_beyond_noise(noise, beyond):
+    assert Change("m", 1.0, 1.1 + 1e-9, noise).beyond_noise is beyond
+
+
+def test_no_change_is_never_beyond_noise():
+    assert Change("m", 1.0, 1.0, 0.0).beyond_noise is False
+    assert Change("m", None, 1.0, 0.1).beyond_noise is None
+
+
+def test_repeats_give_means_and_the_noise_of_their_difference():
+    spread = {"x": Spread(5, 2.0, 0.3)}, {"x": Spread(5, 3.0, 0.4)}
+    (change,) = compare.changes({"x": 1.0}, {"x": 9.0}, *spread)
+    assert (change.before, change.after) == (2.0, 3.0) and change.noise == pytest.approx(0.5)
+    (single,) = compare.changes({"x": 1.0}, {"x": 9.0}, spread[0], {"x": Spread(1, 3.0, float("nan"))})
+    assert single == Change("x", 1.0, 9.0, None)
+
+
+def test_text_lines_numbers_up_and_says_what_is_not_known():
+    found = compare.changes({"a": {"median": 0.5}}, {"a": {"median": 0.25}})
+    shown = compare.text("old", "new", [("seed", 1, 2)], found)
+    assert shown == (
+        "parameter  old  new\nseed         1    2\n\n"
+        "metric    old   new  change\na.median  0.5  0.25   -0.25\n\n"
+        "whether a change is more than noise is not known: run both with 'seeds: 3' or more"
+    )
+
+
+def test_equal_runs_differ_in_nothing():
+    assert compare.text("a", "b", [], []).startswith("no parameter differs\n\nno metric differs")

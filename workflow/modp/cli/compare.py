@@ -1,0 +1,96 @@
+"""Compare two runs: the parameters that differ, and every metric with its change."""
+
+import argparse
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pandas as pd
+from dvc.api import DVCFileSystem
+from fsspec import AbstractFileSystem
+from fsspec.implementations.local import LocalFileSystem
+
+from modp import compare
+from modp.cli.output import Log, written
+from modp.config import read_yaml
+from modp.errors import InputError
+
+PARAMETERS, METRICS, REPEATS = "parameters.json", "metrics.json", "tables/repeats.parquet"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run's results: a folder, on disk or as a revision of git and DVC has it."""
+
+    name: str
+    files: AbstractFileSystem
+    folder: str
+
+    def has(self, file: str) -> bool:
+        return self.files.exists(f"{self.folder}/{file}")
+
+    def bytes(self, file: str) -> bytes:
+        try:
+            return self.files.cat_file(f"{self.folder}/{file}")
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.name}: there is no {self.folder}/{file}; run the pipeline there first, or, for a "
+                "revision, dvc pull"
+            ) from None
+
+    def json(self, file: str) -> Any:
+        return json.loads(self.bytes(file))
+
+    def spreads(self) -> dict[str, compare.Spread]:
+        if not self.has(REPEATS):
+            return {}
+        table = pd.read_parquet(io.BytesIO(self.bytes(REPEATS)))
+        return {
+            line.metric: compare.Spread(line.runs, line.mean, line.error)
+            for line in table.itertuples(index=False)
+        }
+
+    def figures(self) -> dict[str, bytes]:
+        found = self.files.glob(f"{self.folder}/figures/*.png")
+        return {PurePosixPath(path).stem: self.files.cat_file(path) for path in sorted(found)}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("before", help="a run's folder, such as results/sample, or a git revision")
+    parser.add_argument("after", help="the same")
+    parser.add_argument("--dataset", help="of a revision; by default that of params.yaml")
+    parser.add_argument("--all", action="store_true", help="metrics that did not change as well")
+    parser.add_argument("--html", type=Path, help="also write a page, with the figures side by side")
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Read both, print what differs."""
+    before, after = (_opened(name, options.dataset) for name in (options.before, options.after))
+    parameters = compare.differing(before.json(PARAMETERS), after.json(PARAMETERS))
+    changes = compare.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
+    if not options.all:
+        changes = [change for change in changes if change.difference != 0]
+    print(compare.text(before.name, after.name, parameters, changes))
+    if options.html:
+        figures = before.figures(), after.figures()
+        with written(options.html) as path:
+            page = compare.page(before.name, after.name, parameters, changes, *figures)
+            path.write_text(page, encoding="utf-8")
+        log(f"wrote {options.html}")
+
+
+def _opened(name: str, dataset: str | None) -> _Run:
+    if Path(name).is_dir():
+        return _Run(name, LocalFileSystem(), str(Path(name).resolve()))
+    dataset = dataset or Path(read_yaml("params.yaml")["dataset"]).stem
+    try:
+        files = DVCFileSystem(rev=name)
+        files.exists("params.yaml")
+    except Exception as fault:  # DVC and its git library raise many kinds
+        raise InputError(
+            f"{name!r} is no folder of results, and no revision of this repository either ({fault})"
+        ) from None
+    return _Run(name, files, f"results/{dataset}")
