@@ -124,7 +124,7 @@ class StationaryModel(Strict):
     """
 
     tolerance: float = Field(default=0.02, gt=0)
-    most_windows: int = Field(default=8, ge=1)
+    most_windows: int = Field(default=6, ge=1)
     pair_step: float = Field(default=3.5, gt=0)
     margin_step: float = Field(default=0.4, gt=0)
     damping: float = Field(default=5.0, ge=0)

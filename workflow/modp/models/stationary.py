@@ -89,7 +89,7 @@ class Settings:
     window: int = 20
     restart: bool = True
     tolerance: float = 0.02
-    most_windows: int = 8
+    most_windows: int = 6
     settle: int = 5
     chains: int | None = None
     exchanges: int = 3
