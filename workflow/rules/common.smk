@@ -1,5 +1,7 @@
 """What all rules share: the checked parameters, the data set, names of files."""
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
