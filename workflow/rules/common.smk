@@ -61,6 +61,11 @@ def code_of(step):
     return engines.modules_of(step)
 
 
+def template(name):
+    """A template of the report, as an input: a changed text makes the page or the cards stale."""
+    return os.path.relpath(engines.PACKAGE / "report" / name)
+
+
 def measures(row, file):
     return f"{RESULTS}/measures/{row}/{file}"
 

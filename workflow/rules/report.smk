@@ -1,28 +1,21 @@
-def template(name):
-    """A template of the report, as an input: a changed text makes the page or the cards stale."""
-    return os.path.relpath(engines.PACKAGE / "report" / name)
-
-
-def logs_of_steps():
-    """The logs that tell how long each step took, in the order of the work."""
-    models = [*MODELS, *STATIONARY]
-    return [
-        *expand(rules.acquire.log, file=DATASET.names),
-        *rules.code.log,
-        *rules.bootstrap.log,
-        *expand(rules.train.log.text, model=MODELS),
-        *expand(rules.fit.log, model=STATIONARY),
-        *expand(rules.gates.log, model=MODELS),
-        *expand(rules.synthesize.log, model=MODELS),
-        *expand(rules.postprocess.log, row=VARIANTS),
-        *expand(rules.sweep.log, row=SWEPT),
-        *expand(rules.measure.log, row=PARAMS.rows),
-        *expand(rules.privacy.log, row=DRAWN),
-        *expand(rules.frontier.log, model=models),
-        *expand(rules.mixing.log, model=STATIONARY),
-        *rules.tables.log,
-        *expand(rules.figure.log, figure=FIGURES),
-    ]
+# The logs that tell how long each step took, in the order of the work.
+LOGS_OF_STEPS = [
+    *expand(rules.acquire.log, file=DATASET.names),
+    *rules.code.log,
+    *rules.bootstrap.log,
+    *expand(rules.train.log.text, model=MODELS),
+    *expand(rules.fit.log, model=STATIONARY),
+    *expand(rules.gates.log, model=MODELS),
+    *expand(rules.synthesize.log, model=MODELS),
+    *expand(rules.postprocess.log, row=VARIANTS),
+    *expand(rules.sweep.log, row=SWEPT),
+    *expand(rules.measure.log, row=PARAMS.rows),
+    *expand(rules.privacy.log, row=DRAWN),
+    *expand(rules.frontier.log, model=[*MODELS, *STATIONARY]),
+    *expand(rules.mixing.log, model=STATIONARY),
+    *rules.tables.log,
+    *expand(rules.figure.log, figure=FIGURES),
+]
 
 
 rule page:
@@ -52,7 +45,7 @@ rule page:
         rows=PARAMS.rows,
         shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
         parameters=PARAMS.model_dump_json(),
-        logs=logs_of_steps(),
+        logs=LOGS_OF_STEPS,
     shell:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
         " --provenance {input.provenance:q} --rows {params.rows:q} --cells {input.cells:q}"

@@ -8,6 +8,7 @@
   const STRONGEST = { z: 5, d: 0.5 };
   const OVER = [230, 130, 30], UNDER = [50, 140, 200];
   const unpacked = new Map();
+  let turn = 0;
 
   async function unpack(text, Kind) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -87,7 +88,10 @@
 
   async function show(asked) {
     const at = Number(selects.row.value), a = Number(selects.a.value), b = Number(selects.b.value), by = selects.by.value;
+    const own = ++turn;
     const [truth, table] = await Promise.all([trueCounts(), tableOf(at)]);
+    // Something else was chosen while these were unpacked.
+    if (own !== turn) return;
     const down = questions[a], across = questions[b], alone = a === b;
     const made = element("table");
     made.append(element("caption", alone ? `${down.name}: ${down.label}` :
@@ -216,7 +220,7 @@
       "Jobs ran side by side where cores allowed; each step's seconds are added up."), made);
   }
 
-  begin();
   if (window.modpRun) showRun(window.modpRun);
-  Bokeh.embed.embed_item(JSON.parse(byId("points").textContent));
+  // The plot first: it moves what stands below it, where a link may lead.
+  Bokeh.embed.embed_item(JSON.parse(byId("points").textContent)).finally(begin);
 })();

@@ -14,8 +14,8 @@ from PIL import Image
 
 from modp.tables import MEASURES, row_names
 
-COLOURS = 128
-"""Colours of a picture in the page; the figures themselves keep all of theirs."""
+COLOURS = 256
+"""Colours of a picture in the page; the files of the figures keep all of theirs."""
 
 CAPTIONS = {
     "crosstabs": "Every cell of the crosstab, true count against synthetic; on the diagonal they agree. "
@@ -23,7 +23,7 @@ CAPTIONS = {
     "z_against_d": "Each cell's z against its log discrepancy d: cells at the lower left agree; "
     "large z with small d is a small error in a large cell.",
     "merit_histogram": "How often cells have which blended figure of merit; small is good.",
-    "merit_heatmap": "The blended figure of merit of every pair of answers; the darker, the worse.",
+    "merit_heatmap": "The blended figure of merit of every pair of answers: blue is good, red is bad.",
     "gate_triangle": "How the gate shares records out between three blades; corners belong to one blade.",
     "gate_histogram": "How often a blade's weight for a record has which size.",
     "gate_survival": "How many records have a largest, second, third … gate weight above each value.",
@@ -161,7 +161,8 @@ def picture(name: str, kind: str, of: Sequence[str], png: bytes) -> Picture:
     png : the picture
     """
     whole = Image.open(io.BytesIO(png)).convert("RGB")
-    few = whole.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    # Of Pillow's ways this one keeps rare colours, such as the far end of a colour bar.
+    few = whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     packed = io.BytesIO()
     few.save(packed, "PNG", optimize=True)
     content = base64.b64encode(packed.getvalue()).decode()
