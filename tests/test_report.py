@@ -136,9 +136,27 @@ def test_every_kind_of_figure_has_a_caption():
 
 def test_a_plot_is_the_same_each_time_it_is_made():
     points = page.points(TABLE, HIDDEN)
-    assert [p["variant"] for p in points] == ["swapped", "good", "none"]
-    first, second = (json.dumps(plot.item(points, "plot")) for _ in range(2))
+    assert points["variant"].tolist() == ["swapped", "good", "none"]
+    first, second = (json.dumps(plot.item(points, page.curves([TRACED], 0.05), "plot")) for _ in range(2))
     assert first == second and '"swapped", "good"' in first and '"none"' not in first
+
+
+TRACED = pd.DataFrame(
+    {
+        "curve": ["marginals", "sweeps", "sweeps"],
+        "model": "m",
+        "parameter": [0.0, 1.0, 2.0],
+        "median": [1.0, 0.1, 0.05],
+        "within_10": [0.001, 0.2, 0.1],
+        "rms": 1.0,
+    }
+)
+
+
+def test_curves_are_multiples_of_the_ideal_without_the_marginals():
+    found = page.curves([TRACED, TRACED.assign(model="n")], 0.05)
+    assert found["ratio_median"].tolist() == [2, 1, 2, 1] and set(found["model"]) == {"m", "n"}
+    assert len(page.curves([], 0.05)) == 0
 
 
 def test_treatments_are_said_in_words_for_every_default_row():
@@ -225,6 +243,7 @@ def made(tmp_path_factory) -> Path:
         *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
     )
+    TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
     write_page(at, at / "report.html")
     return at
@@ -242,7 +261,14 @@ def write_page(at: Path, out: Path) -> None:
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
         *("--tables", *[at / f"tables/{t}.md" for t in ("accuracy", "privacy", "questions")]),
         *("--accuracy", at / "tables/accuracy.parquet", "--privacy", at / "tables/privacy.parquet"),
-        *("--metrics", at / "metrics.json", "--figures", at / "accuracy.png"),
+        *(
+            "--metrics",
+            at / "metrics.json",
+            "--frontier",
+            at / "frontier.parquet",
+            "--figures",
+            at / "accuracy.png",
+        ),
         *("--shown", json.dumps({"accuracy": ["overview", []]})),
         *("--params", json.dumps({"seed": 1, "dataset": NASTY})),
         *("--logs", at / "train.log", "--out", out, "--run", at / "run.js"),

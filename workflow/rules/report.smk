@@ -29,6 +29,7 @@ rule page:
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
+        frontier=[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
         templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
         code=code_of("report"),
@@ -50,7 +51,8 @@ rule page:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
         " --provenance {input.provenance:q} --rows {params.rows:q} --cells {input.cells:q}"
         " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
-        " --metrics {input.metrics:q} --figures {input.figures:q} --shown {params.shown:q}"
+        " --metrics {input.metrics:q} --frontier {input.frontier:q}"
+        " --figures {input.figures:q} --shown {params.shown:q}"
         " --params {params.parameters:q} --logs {params.logs:q} --out {output:q}"
         " --run {log.run:q} --log {log.text:q}"
 

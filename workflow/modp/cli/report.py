@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accuracy", type=Path, required=True)
     parser.add_argument("--privacy", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--frontier", type=Path, nargs="*", default=[], help="curves, one file a model")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="PNG files")
     parser.add_argument("--shown", required=True, help="JSON: figure -> its kind and what it is of")
     parser.add_argument("--params", required=True, help="JSON: all parameters")
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     hidden = pd.read_parquet(options.privacy)
     metrics = json.loads(options.metrics.read_text())
     records = table[table["cells"] == "all"]["records"].tolist()
+    traced = [pd.read_parquet(path) for path in options.frontier]
+    curves = page.curves(traced, float(table["median"].iloc[0]))
     best = page.closest(table)
     text = templates.page(
         title=load(options.dataset, Dataset).title,
@@ -74,7 +77,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         run_file=Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
         cells=_cells(codebook, options.rows, options.cells, records)
         | {"first": options.rows.index(best) if best else 0},
-        points=plot.item(page.points(table, hidden), "plot"),
+        points=plot.item(page.points(table, hidden), curves, "plot"),
         library=Markup(plot.script()),
     )
     with written(options.out) as path:

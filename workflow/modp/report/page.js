@@ -51,7 +51,7 @@
     for (const [name, value] of Object.entries(more)) made.setAttribute(name, value);
     return made;
   }
-  const count = (value) => value.toLocaleString("en", { maximumFractionDigits: value < 1000 && value % 1 ? 1 : 0 });
+  const count = (value) => Number.isNaN(value) ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 1000 && value % 1 ? 1 : 0 });
   function signed(value, digits) {
     if (Number.isNaN(value)) return "–";
     const size = Math.abs(value).toFixed(digits);

@@ -139,10 +139,25 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
     return found
 
 
-def points(table: pd.DataFrame, hidden: pd.DataFrame) -> list[dict[str, Any]]:
+def points(table: pd.DataFrame, hidden: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy and privacy of every drawn row, a line a row, for :func:`modp.report.plot.item`."""
     merged = table[table["cells"] == "all"].merge(hidden, on=["model", "variant"])
-    return merged.to_dict("records")
+    return merged[["model", "variant", *(f"ratio_{m}" for m in MEASURES), "within_10"]]
+
+
+def curves(traced: Sequence[pd.DataFrame], ideal: float) -> pd.DataFrame:
+    """Return the frontier's curves for :func:`modp.report.plot.item`.
+
+    Parameters
+    ----------
+    traced : what the step ``frontier`` writes of each model; its point of independent marginals, which
+        is no curve, is left out
+    ideal : the bootstrap's median of d
+    """
+    columns = ["curve", "model", "parameter", "median", "within_10"]
+    whole = pd.concat([part[columns] for part in traced]) if traced else pd.DataFrame(columns=columns)
+    whole = whole[whole["curve"] != "marginals"]
+    return whole.assign(ratio_median=whole["median"] / ideal if ideal > 0 else np.nan)
 
 
 def _at(tree: Any, *keys: str) -> Any:

@@ -1,6 +1,5 @@
-"""An interactive plot of fidelity against privacy, a point a row."""
+"""An interactive plot of fidelity against privacy: a point a row, and curves along sweeps or pass-through."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,18 +21,16 @@ def script() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
-def item(rows: Sequence[Mapping[str, Any]], target: str) -> dict[str, Any]:
-    """Return the plot for ``Bokeh.embed.embed_item``, the same bytes for the same rows.
+def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any]:
+    """Return the plot for ``Bokeh.embed.embed_item``, the same bytes for the same numbers.
 
     Parameters
     ----------
-    rows : each with model, variant, ratio_median, ratio_mean_abs, ratio_rms and within_10 (a share)
+    rows : with columns model, variant, ratio_median, ratio_mean_abs, ratio_rms and within_10 (a share)
+    curves : with columns curve, model, parameter, ratio_median and within_10
     target : id of the page's element that it is drawn in
     """
-    table = pd.DataFrame(
-        rows, columns=["model", "variant", "ratio_median", "ratio_mean_abs", "ratio_rms", "within_10"]
-    ).dropna()
-    table["percent"] = (100 * table["within_10"]).clip(lower=LEAST_PERCENT)
+    rows, curves = (table.dropna(subset=["ratio_median", "within_10"]) for table in (rows, curves))
     drawn = figure(
         x_axis_type="log",
         y_axis_type="log",
@@ -48,37 +45,54 @@ def item(rows: Sequence[Mapping[str, Any]], target: str) -> dict[str, Any]:
     # A finger on the plot scrolls the page, until a tool is chosen.
     drawn.toolbar.active_drag = None
     drawn.add_layout(Span(location=1, dimension="width", line_color="#555555", line_dash="dashed"))
-    for at, (model, part) in enumerate(table.groupby("model", sort=False)):
-        # Plain lists: what the page holds does not depend on how the machine lays out arrays.
+    models = list(dict.fromkeys([*rows["model"], *curves["model"]]))
+    looks = {m: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]) for k, m in enumerate(models)}
+    steps = []
+    for (_, model), part in curves.groupby(["curve", "model"], sort=False):
+        look = {"source": _source(part), "color": looks[model][0], "alpha": 0.7}
+        drawn.line("percent", "ratio_median", line_width=1.5, **look)
+        steps.append(drawn.scatter("percent", "ratio_median", size=5, **look))
+    points = [
         drawn.scatter(
             "percent",
             "ratio_median",
-            source=ColumnDataSource({name: part[name].tolist() for name in table.columns}),
-            marker=MARKERS[at % len(MARKERS)],
-            color=COLOURS[at % len(COLOURS)],
+            source=_source(part),
+            marker=looks[model][1],
+            color=looks[model][0],
             size=11,
             line_color="white",
             legend_label=str(model),
         )
+        for model, part in rows.groupby("model", sort=False)
+    ]
+    ratios = "@ratio_median{0.00}, @ratio_mean_abs{0.00}, @ratio_rms{0.00} ×"
+    among = ("among the 10 nearest", "@within_10{0.00 %}")
     drawn.add_tools(
         HoverTool(
-            tooltips=[
-                ("row", "@model/@variant"),
-                ("median, mean, r.m.s.", "@ratio_median{0.00}, @ratio_mean_abs{0.00}, @ratio_rms{0.00} ×"),
-                ("among the 10 nearest", "@within_10{0.00 %}"),
-            ]
-        )
+            renderers=points,
+            tooltips=[("row", "@model/@variant"), ("median, mean, r.m.s.", ratios), among],
+        ),
+        HoverTool(
+            renderers=steps,
+            tooltips=[("@model, @curve", "@parameter"), ("median", "@ratio_median{0.00} ×"), among],
+        ),
     )
     for axis in drawn.axis:
         axis.formatter = NumeralTickFormatter(format="0.[00]")
         axis.ticker = FixedTicker(ticks=list(TICKS))
-    if len(table):
+    if points:
         legend = drawn.legend[0]
         legend.click_policy = "hide"
         legend.ncols = 2
         legend.location = "left"
         drawn.add_layout(legend, "below")
     return _numbered_anew(json_item(drawn, target), {})
+
+
+def _source(part: pd.DataFrame) -> ColumnDataSource:
+    """Plain lists: what the page holds does not depend on how the machine lays out arrays."""
+    part = part.assign(percent=(100 * part["within_10"]).clip(lower=LEAST_PERCENT))
+    return ColumnDataSource({name: part[name].tolist() for name in part.columns})
 
 
 def _numbered_anew(value: Any, ids: dict[str, str]) -> Any:
