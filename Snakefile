@@ -13,6 +13,7 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/synthesize.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.
@@ -25,6 +26,8 @@ rule all:
         expand(rules.synthesize.output, model=MODELS),
         expand(rules.frontier.output, model=[*MODELS, *STATIONARY]),
         rules.reported.input,
+        rules.page.output,
+        rules.cards.input,
 
 
 onsuccess:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +141,8 @@ def test_a_run_ends_by_saying_what_it_made_and_where_to_look(finished):
     folder, printed = finished
     ending = printed[printed.index("median |ln ratio|") :]
     assert "bootstrap (the ideal)" in ending and "model_2_3/both" in ending
-    for place in ("results/sample/figures/accuracy.png", "results/sample/tables/accuracy.md"):
+    for place in ("report.html", "figures/accuracy.png", "tables/accuracy.md"):
+        place = f"results/sample/{place}"
         assert place in ending and (folder / place).exists()
 
 
@@ -185,6 +187,33 @@ def test_metrics_are_those_of_the_tables_they_summarise(finished):
     assert found["rms"] == pytest.approx(np.sqrt((d**2).mean()), abs=1e-6)
     ideal = metrics["accuracy"]["bootstrap"]
     assert found["ratio_rms"] == pytest.approx(found["rms"] / ideal["rms"], rel=1e-4)
+
+
+def test_the_page_and_the_cards_are_of_this_run(finished):
+    folder = finished[0]
+    text = (folder / "results/sample/report.html").read_text()
+    assert len(text) < 10e6
+    for part in ("model_2_3/both", "figure-fig12_co_assignment", "Answers by blade", "sample_csv_p.zip"):
+        assert part in text, part
+    script = (folder / "logs/sample/run.js").read_text()
+    steps = json.loads(script.removeprefix("window.modpRun = ").rstrip(";\n"))["steps"]
+    jobs = {step: number for step, number, _ in steps}
+    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 6, 1)
+    assert "../../logs/sample/run.js" in text
+    for model, row in (("model_2_3", "sequential"), ("model_1_1", "plain"), ("pairs", "sweeps-2")):
+        card = (folder / f"results/sample/{model}/card.md").read_text()
+        assert card.count(f"{model}/{row}") == 2 and "bootstrap" in card
+
+
+def test_snakemake_reports_in_categories(finished):
+    folder = finished[0]
+    run(folder, "snakemake", "--report", "report.zip")
+    with zipfile.ZipFile(folder / "report.zip") as report:
+        names = {Path(name).name for name in report.namelist()}
+        text = report.read("report/report.html").decode()
+    assert {"report.html", "card.md", "accuracy.md", "accuracy.png"} <= names
+    assert all(category in text for category in ("Report", "Model cards", "Tables", "Figures"))
+    (folder / "report.zip").unlink()
 
 
 def names_of(results: Path) -> list[str]:

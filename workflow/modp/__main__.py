@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import sys
+import time
 from pathlib import Path
 
 from modp.cli.output import Log
@@ -24,6 +25,8 @@ STEPS = {
     "mixing": "follow a stationary model's chains",
     "tables": "summarise all variants: tables, metrics, plot data",
     "figure": "draw one figure",
+    "report": "put everything about a run into one page",
+    "card": "write the card of one model",
     "compare": "compare two runs: parameters that differ, metrics with their change",
     "convert": "turn weights that the author of the paper published into a model of ours",
     "schemas": "write the JSON schemas of the configuration files",
@@ -33,6 +36,7 @@ STEPS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one step; return 0, or 1 with a message if what the user gave cannot be used."""
+    began = time.monotonic()
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="python -m modp", description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
@@ -51,6 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as fault:
         log(f"error in {wanted}: {fault}")
         return 1
+    log.finished(options.step, time.monotonic() - began)
     return 0
 
 

@@ -85,8 +85,9 @@ def say_what_was_made(results: str) -> None:
     """Print, in a few lines, what a run made and where to look."""
     metrics = json.loads(Path(results, "metrics.json").read_text())
     print("\n" + "\n".join(headline(metrics)))
-    print(f"look at  {results}/figures/accuracy.png and the other figures there")
-    print(f"         {results}/tables/accuracy.md")
+    print(f"look at  {results}/report.html")
+    print(f"         {results}/figures/accuracy.png and the other figures there")
+    print(f"         {results}/tables/accuracy.md and <model>/card.md")
     print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
 
 

@@ -1,5 +1,7 @@
 """What all rules share: the checked parameters, the data set, names of files."""
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -57,6 +59,11 @@ def one_of(names):
 def code_of(step):
     """The modules that a step runs, as inputs: a changed module makes its results stale."""
     return engines.modules_of(step)
+
+
+def template(name):
+    """A template of the report, as an input: a changed text makes the page or the cards stale."""
+    return os.path.relpath(engines.PACKAGE / "report" / name)
 
 
 def measures(row, file):

@@ -1,9 +1,13 @@
 """What steps put out: messages, and files that are whole or not there."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+
+FINISHED = re.compile(r"^(\S+) finished at (\S+) after ([\d.]+) s$", re.MULTILINE)
 
 
 class Log:
@@ -26,6 +30,19 @@ class Log:
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(text + "\n")
+
+    def finished(self, step: str, seconds: float) -> None:
+        """Write into the log file alone when the step ended and how long it took."""
+        ended = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.only_file(f"{step} finished at {ended} after {seconds:.1f} s")
+
+
+def time_of(log: Path) -> tuple[str, str, float] | None:
+    """Return step, end and seconds from the log file of a finished step, None if it has not finished."""
+    if not log.is_file():
+        return None
+    found = FINISHED.findall(log.read_text(encoding="utf-8"))
+    return (found[-1][0], found[-1][1], float(found[-1][2])) if found else None
 
 
 @contextmanager

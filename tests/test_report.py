@@ -1,0 +1,387 @@
+"""The page and the cards: what they say by hand, and the page in a real browser."""
+
+import base64
+import fnmatch
+import io
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from modp import records
+from modp.__main__ import main
+from modp.cli import figure
+from modp.cli.output import Log, time_of
+from modp.codebook import Category, Codebook, Question
+from modp.config import load
+from modp.params import Params
+from modp.report import card, explorer, page, plot
+from modp.tables import MEASURES
+
+NASTY = '<b>"R&D"</b> </script><script>alert(1)</script>'
+CODEBOOK = Codebook(
+    "tiny",
+    (
+        Question("SEX", "Sex", "SEX", "as coded", (Category("1", NASTY, "1"), Category("2", "two", "2"))),
+        Question("AGE", NASTY, "AGE", "as coded", tuple(Category(c, f"age {c}", c) for c in "abc")),
+        Question("JOB", "Job", "JOB", "as coded", tuple(Category(c, f"job {c}", c) for c in "xy")),
+    ),
+)
+ROWS = ["bootstrap", "m/plain", "m/half"]
+
+
+def line(model: str, variant: str, *ratios: float, cells: str = "all") -> dict:
+    found = dict(zip(MEASURES, (0.05, 0.1, 0.2), strict=True))
+    found |= {f"ratio_{m}": r for m, r in zip(MEASURES, ratios, strict=True)}
+    counts = {"n_cells": 28, "records": 1000, "zero_records": 7}
+    return {"model": model, "variant": variant, "cells": cells, **found, **counts, "entropy_bits": 3.0}
+
+
+TABLE = pd.DataFrame(
+    [
+        line("bootstrap", "", 1, 1, 1),
+        line("m", "swapped", 0.5, 1.0, 1.6),
+        line("m", "good", 1.09, 1.02, 0.95),
+        line("m", "none", np.nan, np.nan, np.nan),
+        line("m", "swapped", 1.0, 1.0, 1.0, cells="between"),
+    ]
+)
+HIDDEN = pd.DataFrame(
+    [
+        {"model": "m", "variant": v, "records": 1000, "entropy_bits": 3.0, "ranked": ranked}
+        | {"log10_effective_multiplicity": 2.0, "nearest": 0.02, "within_10": 0.1, "median_rank": 1234.0}
+        for v, ranked in (("swapped", 900), ("good", 900), ("none", 0))
+    ]
+)
+
+
+def unpacked(text: str, kind: str) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=50))
+def test_counts_are_packed_exactly(counts):
+    assert unpacked(explorer.packed_counts(np.array(counts, np.int64)), "<u4").tolist() == counts
+
+
+@given(
+    st.lists(st.one_of(st.integers(-(10**9), 10**9).map(lambda n: n / 1000), st.just(np.nan)), max_size=50)
+)
+def test_sizes_are_packed_to_half_a_step_and_what_is_unknown_stays_so(values):
+    values = np.array(values, float)
+    packed = explorer.packed_sizes(values)
+    steps = unpacked(packed["steps"], "<i2")
+    known = ~np.isnan(values)
+    assert (steps[~known] == explorer.UNKNOWN).all() and (steps[known] != explorer.UNKNOWN).all()
+    largest = np.abs(values[known]).max(initial=0)
+    assert np.abs(steps[known] * packed["step"] - values[known]).max(initial=0) <= largest / 65_533
+
+
+def test_the_worst_cells_come_first_and_perfect_ones_not_at_all():
+    merit = np.array([0, 2.5, np.nan, 3.25, 0.1, 2.5])
+    assert explorer.worst(merit) == [[3, 3.25], [1, 2.5], [5, 2.5], [4, 0.1]]
+    assert len(explorer.worst(np.ones(100))) == explorer.WORST
+
+
+def test_the_best_row_is_near_the_ideal_by_all_three_measures():
+    assert page.closest(TABLE) == "m/good", "a small median does not make up for a large r.m.s."
+    assert page.closest(TABLE[TABLE["variant"].isin(["", "none"])]) is None
+
+
+def test_the_headline_says_what_was_measured_and_nothing_else():
+    fidelity, zeros, rank = page.headline("m/good", TABLE, HIDDEN, {"privacy": {}})
+    assert fidelity.value == "1.09 ×" and "1.02" in fidelity.meaning and "5.1%" in fidelity.meaning
+    assert zeros.value == "7 of 1,000"
+    assert rank.value == "10.00 ± 1.00 %" and "1,234" in rank.meaning
+    metrics = {"privacy": {"m": {"good": {"closer_to_train": 0.508}}}}
+    assert page.headline("m/good", TABLE, HIDDEN, metrics)[-1].value == "0.508"
+    assert len(page.headline("m/none", TABLE, HIDDEN, metrics)) == 2, "no ranks, no attack"
+
+
+def test_markdown_becomes_html_that_obeys_nothing_in_it():
+    html = page.as_html("# A <i>\n\n- note\n\n## B\n\n| a | b |\n| --- | --: |\n| <script> | 1 |\n")
+    assert "<h3>A &lt;i&gt;</h3>" in html and "<h4>B</h4>" in html and "<script>" not in html
+    assert html.count('<div class="scroll"') == html.count("</table></div>") == 1
+
+
+def test_pictures_keep_their_size_and_their_rare_colours_in_fewer_bytes():
+    shades = np.random.default_rng(1).integers(0, 12, (40, 600, 3)).astype(np.uint8)
+    shades[..., 0] = np.linspace(0, 60, 600)
+    shades[0, :190, 1] = np.arange(60, 250)
+    whole = io.BytesIO()
+    Image.fromarray(shades).save(whole, "PNG")
+    shown = page.picture("fig", "overview", ["a", "b", "a"], whole.getvalue())
+    packed = base64.b64decode(shown.png)
+    found = Image.open(io.BytesIO(packed))
+    assert found.size == (600, 40) == (shown.width, shown.height) and shown.of == "a, b"
+    assert np.abs(np.asarray(found.convert("RGB")).astype(int) - shades).max() <= 8
+    assert len(packed) < len(whole.getvalue())
+
+
+def test_every_kind_of_figure_has_a_caption():
+    assert set(page.CAPTIONS) == set(figure.KINDS)
+
+
+def test_a_plot_is_the_same_each_time_it_is_made():
+    points = page.points(TABLE, HIDDEN)
+    assert points["variant"].tolist() == ["swapped", "good", "none"]
+    first, second = (json.dumps(plot.item(points, page.curves([TRACED], 0.05), "plot")) for _ in range(2))
+    assert first == second and '"swapped", "good"' in first and '"none"' not in first
+
+
+TRACED = pd.DataFrame(
+    {
+        "curve": ["marginals", "sweeps", "sweeps"],
+        "model": "m",
+        "parameter": [0.0, 1.0, 2.0],
+        "median": [1.0, 0.1, 0.05],
+        "within_10": [0.001, 0.2, 0.1],
+        "rms": 1.0,
+    }
+)
+
+
+def test_curves_are_multiples_of_the_ideal_without_the_marginals():
+    found = page.curves([TRACED, TRACED.assign(model="n")], 0.05)
+    assert found["ratio_median"].tolist() == [2, 1, 2, 1] and set(found["model"]) == {"m", "n"}
+    assert len(page.curves([], 0.05)) == 0
+
+
+def test_treatments_are_said_in_words_for_every_default_row():
+    rows = load(ROOT / "params.yaml", Params)
+    said = {row.row: card.treatment(row.model_dump()) for row in [*rows.variants, *rows.swept]}
+    assert said["model_5_15/plain"] == "drawn from the predictions, no treatment"
+    assert said["model_5_15/pass-through-1-2"] == "each true answer kept with probability 0.5"
+    assert said["stationary/sweeps-20"] == "sweeps from the true records, question by question: 20"
+    assert "passes 20, improvement 0.01" in said["model_5_15/swapped"]
+    assert card.treatment({"name": "x", "novel": 3}) == "novel: 3"
+
+
+def test_a_card_holds_the_models_own_rows_beside_the_ideal():
+    three_way = TABLE[TABLE["cells"] == "all"][["model", "variant", "median", "ratio_median"]]
+    metrics = {"privacy": {"m": {"good": {"within_10": 0.1, "closer_to_train": 0.508}}}}
+    source = {"file": "a.zip", "source": "there/a.zip", "sha256": "f00"}
+    other = pd.DataFrame([line("other", "plain", 3, 3, 3)])
+    run = card.Run("Tiny", CODEBOOK, [source], 5, pd.concat([TABLE, other]), HIDDEN, three_way, metrics)
+    parameters = {"blades": 3, "reduced": 4, "stages": [{"loss": "z", "floor": None, "specials": []}]}
+    text = card.card("m", "blades", parameters, [{"name": "good", "pass_through": 0.5}], run)
+    assert "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1,000 | 7 |" in text
+    assert "| bootstrap | 0.050 | 1.00 |" in text and "other/plain" not in text
+    assert "`m/good` closer_to_train: 0.508" in text and "within_10: " not in text
+    assert "3 blades" in text and "- loss: z\n```" in text and "sha256 `f00`" in text
+    assert "| m | good | 3.0 | 10^2.0 | 2.00 ± 0.47 % | 10.00 ± 1.00 % | 1,234 |" in text
+    assert not re.search(r"[{}]", text)
+
+
+def test_a_log_tells_when_its_step_ended_and_how_long_it_took(tmp_path):
+    log = Log(tmp_path / "train.log")
+    assert time_of(log.path) is None and time_of(tmp_path / "none.log") is None
+    log.only_file("epoch 1")
+    log.finished("train", 12.34)
+    step, ended, seconds = time_of(log.path)
+    assert (step, seconds) == ("train", 12.3) and re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}Z", ended)
+
+
+def test_an_installed_package_has_the_templates():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    for path in (ROOT / "workflow/modp").rglob("*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc"):
+            package = ".".join(path.parent.relative_to(ROOT / "workflow").parts)
+            assert any(fnmatch.fnmatch(path.name, pattern) for pattern in wanted[package]), path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """The folder of a tiny run, its page made by the steps themselves."""
+    at = tmp_path_factory.mktemp("run")
+    rng = np.random.default_rng(3)
+    n = 400
+    true = np.column_stack([rng.integers(0, s, n) for s in CODEBOOK.sizes]).astype(np.int16)
+    true[:, 2] = true[:, 0]
+    tables = {"bootstrap": true[rng.integers(0, n, n)], "m/plain": rng.permuted(true, axis=0)}
+    tables["m/half"] = np.where(rng.random(true.shape) < 0.5, true, tables["m/plain"])[: n // 3]
+    (at / "codebook.json").write_text(CODEBOOK.to_json())
+    records.write(at / "records.parquet", true, CODEBOOK)
+    # This title is shown as it is, and obeyed by nobody.
+    (at / "tiny.yaml").write_text(f"title: '{NASTY}'\nquestions: tiny\nfiles: [tiny.csv]\n")
+    (at / "tiny.csv.provenance.json").write_text(
+        json.dumps({"source": NASTY, "bytes": 5, "sha256": "ab" * 32, "modified": None})
+    )
+    coded = ["--records", at / "records.parquet", "--codebook", at / "codebook.json", "--seed", 1]
+    for row, codes in tables.items():
+        own = at / row
+        own.mkdir(parents=True)
+        extra = {"record": np.arange(len(codes)), "entropy_bits": np.full(len(codes), 2.5)}
+        drawn = row != "bootstrap"
+        records.write(own / "table.parquet", codes, CODEBOOK, extra if drawn else None)
+        out = ["--cells", own / "cells.parquet", "--summary", own / "s.json", "--triples", own / "t.parquet"]
+        step("measure", *coded, "--synthetic", own / "table.parquet", *["--drawn"] * drawn, *out)
+        if drawn:
+            step(
+                *("privacy", *coded, "--synthetic", own / "table.parquet"),
+                *("--row", row, "--out", own / "privacy.parquet"),
+            )
+    pd.DataFrame(rng.random((n, 2))).rename(columns=str).to_parquet(at / "gates.parquet")
+    (at / "published.yaml").write_text("{}\n")
+    step(
+        *("tables", *coded, "--dataset", at / "tiny.yaml", "--published", at / "published.yaml"),
+        *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
+        *("--summaries", *[at / r / "s.json" for r in ROWS]),
+        *("--privacy", *[at / r / "privacy.parquet" for r in ROWS[1:]]),
+        *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
+        *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
+    )
+    TRACED.to_parquet(at / "frontier.parquet")
+    Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
+    write_page(at, at / "report.html")
+    return at
+
+
+def step(*arguments: object) -> None:
+    assert main([str(a) for a in arguments]) == 0
+
+
+def write_page(at: Path, out: Path) -> None:
+    Log(at / "train.log").finished("train", 3.25)
+    step(
+        *("report", "--dataset", at / "tiny.yaml", "--codebook", at / "codebook.json"),
+        *("--provenance", at / "tiny.csv.provenance.json"),
+        *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
+        *("--tables", *[at / f"tables/{t}.md" for t in ("accuracy", "privacy", "questions")]),
+        *("--accuracy", at / "tables/accuracy.parquet", "--privacy", at / "tables/privacy.parquet"),
+        *(
+            "--metrics",
+            at / "metrics.json",
+            "--frontier",
+            at / "frontier.parquet",
+            "--figures",
+            at / "accuracy.png",
+        ),
+        *("--shown", json.dumps({"accuracy": ["overview", []]})),
+        *("--params", json.dumps({"seed": 1, "dataset": NASTY})),
+        *("--logs", at / "train.log", "--out", out, "--run", at / "run.js"),
+    )
+
+
+def test_the_page_is_the_same_at_another_time(made):
+    write_page(made, made / "again.html")
+    assert (made / "again.html").read_bytes() == (made / "report.html").read_bytes()
+    assert "3.2" in (made / "run.js").read_text() and "3.2" not in (made / "report.html").name
+
+
+def test_the_page_needs_no_network_and_obeys_nothing_in_the_data(made):
+    text = (made / "report.html").read_text()
+    assert "alert(1)</script>" not in text and "&lt;script&gt;alert(1)" in text
+    assert re.findall(r'(?:src|href)="(?!#|data:)([^"]*)"', text.split("<script", 1)[0]) == []
+    assert re.findall(r'<script src="([^"]*)"', text) == ["run.js"]
+    assert '<html lang="en">' in text and not re.search(r"<img(?![^>]* alt=\"[^\"]+)", text)
+
+
+class Texts(HTMLParser):
+    """The text of each td and th, and of elements with an id, of a page."""
+
+    def __init__(self, html: str, within: str):
+        super().__init__()
+        self.found: list[str] = []
+        self.depth, self.within = 0, within
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        if dict(attributes).get("id") == self.within:
+            self.depth, self.tag = 1, tag
+        elif self.depth and tag == self.tag:
+            self.depth += 1
+        if self.depth and tag in ("td", "th", "caption", "p"):
+            self.found.append("")
+
+    def handle_endtag(self, tag):
+        if self.depth and tag == self.tag:
+            self.depth -= 1
+
+    def handle_data(self, data):
+        if self.depth and self.found:
+            self.found[-1] += " " + data
+
+
+def browsed(page_file: Path, address: str = "") -> tuple[str, list[str]]:
+    """The page's elements after its scripts have run in Chromium, and what they said on the console."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("needs Chromium or Chrome, which is not installed")
+    flags = (
+        "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking "
+        "disable-component-update disable-sync enable-logging=stderr dump-dom virtual-time-budget=8000"
+    )
+    command = [
+        browser,
+        *(f"--{flag}" for flag in flags.split()),
+        f"--user-data-dir={page_file.parent / 'user'}",
+    ]
+    outcome = subprocess.run(
+        [*command, f"{page_file.as_uri()}{address}"], capture_output=True, text=True, timeout=60, check=True
+    )
+    said = [text for text in outcome.stderr.splitlines() if "CONSOLE" in text and '"[bokeh ' not in text]
+    return outcome.stdout, said
+
+
+def expected(at: Path, row: str, first: str, second: str, scale: float) -> str:
+    cells = pd.read_parquet(at / row / "cells.parquet").astype({"first": str, "second": str})
+    cell = cells[(cells["first"] == first) & (cells["second"] == second)].iloc[0]
+
+    def signed(value: float, digits: int) -> str:
+        text = f"{abs(value):.{digits}f}"
+        return text if float(text) == 0 else ("+" if value > 0 else "−") + text
+
+    count = f"{cell['synthetic'] * scale:.1f}".removesuffix(".0")
+    d, z = signed(cell["log_ratio"], 3), signed(cell["z"], 1)
+    return f"true {cell['true']} syn {count} d {d} z {z}"
+
+
+def test_a_link_opens_the_explorer_at_its_cell(made):
+    dom, said = browsed(made / "report.html", "#row=m%2Fhalf&a=SEX&b=AGE&cell=1,2")
+    assert said == []
+    texts = Texts(dom, "crosstab").found
+    assert f" Down: SEX, Sex. Across: AGE, {NASTY}." == texts[0]
+    cells = [" ".join(t.split()) for t in texts if " true " in t]
+    scale = 400 / 133
+    assert cells == [expected(made, "m/half", f"SEX={s}", f"AGE={a}", scale) for s in "12" for a in "abc"]
+    (asked,) = re.findall(r'<td class="asked".*?</td>', dom)
+    assert cells[5].split(" d ")[1].split()[0] in asked
+    assert "bk-Figure" in dom, "the plot is drawn"
+    assert "train" in Texts(dom, "run").found[4] and "3.2" in Texts(dom, "run").found[6]
+
+
+def test_choosing_questions_and_rows_shows_theirs_and_the_worst_cells_are_linked(made):
+    choose = (
+        "<script>const choose = () => {"
+        "if (document.getElementById('controls').hidden) { setTimeout(choose, 20); return; }"
+        "for (const [id, value] of [['row', 1], ['a', 2], ['b', 0], ['by', 'd']]) {"
+        "const chosen = document.getElementById(id); chosen.value = value;"
+        "chosen.dispatchEvent(new Event('change')); } }; choose();</script></body>"
+    )
+    changed = made / "changed.html"
+    changed.write_text((made / "report.html").read_text().replace("</body>", choose))
+    dom, said = browsed(changed)
+    assert said == []
+    cells = [" ".join(t.split()) for t in Texts(dom, "crosstab").found if " true " in t]
+    assert cells == [expected(made, "m/plain", f"SEX={s}", f"JOB={j}", 1) for j in "xy" for s in "12"]
+    merit = pd.read_parquet(made / "m/plain/cells.parquet").sort_values(
+        "merit", ascending=False, kind="stable"
+    )
+    worst = re.findall(r'href="#row=m%2Fplain&amp;a=(\w+)&amp;b=(\w+)&amp;cell=(\d)%2C(\d)"', dom)
+    names = {q.name: [c.code for c in q.categories] for q in CODEBOOK.questions}
+    found = [f"{a}={names[a][int(r)]} {b}={names[b][int(c)]}" for a, b, r, c in worst]
+    assert found == (merit["first"].astype(str) + " " + merit["second"].astype(str)).tolist()[: len(found)]
+    assert len(found) >= 4

@@ -1,0 +1,50 @@
+"""Write the card of one model."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from modp.cli.inputs import source
+from modp.cli.output import Log, written
+from modp.codebook import Codebook
+from modp.config import load
+from modp.pums.where import Dataset
+from modp.report import card
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
+    parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--provenance", type=Path, nargs="+", required=True, help="one file a source")
+    parser.add_argument("--name", required=True, help="the model's name")
+    parser.add_argument("--family", choices=list(card.METHODS), required=True)
+    parser.add_argument("--model", required=True, help="JSON: the model's parameters")
+    parser.add_argument("--rows", nargs="*", default=[], help="JSON: the parameters of each of its rows")
+    parser.add_argument("--accuracy", type=Path, required=True)
+    parser.add_argument("--privacy", type=Path, required=True)
+    parser.add_argument("--three-way", type=Path, required=True)
+    parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Gather, say, write."""
+    found = card.Run(
+        title=load(options.dataset, Dataset).title,
+        codebook=Codebook.from_json(options.codebook.read_text(encoding="utf-8")),
+        sources=[source(path) for path in options.provenance],
+        seed=options.seed,
+        table=pd.read_parquet(options.accuracy),
+        hidden=pd.read_parquet(options.privacy),
+        three_way=pd.read_parquet(options.three_way),
+        metrics=json.loads(options.metrics.read_text()),
+    )
+    rows = [json.loads(row) for row in options.rows]
+    text = card.card(options.name, options.family, json.loads(options.model), rows, found)
+    with written(options.out) as path:
+        path.write_text(text, encoding="utf-8")
+    log(f"{options.out} written")

@@ -1,0 +1,141 @@
+"""The card of a model: what it was made of, how good and how private it is, what it is for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from modp.codebook import Codebook
+from modp.report.templates import template
+from modp.tables import MEASURES, Printed, printed_privacy, row_names
+
+METHODS = {
+    "blades": (
+        "The paper's. {blades} blades each predict every question of a record from its other answers, never "
+        "from the answer itself; a gate that sees the record mixes them. Answers are drawn from the "
+        "predictions, all at once unless a row says otherwise."
+    ),
+    "stationary": (
+        "Stationary: one distribution over records with a weight for every pair of answers, fitted until the "
+        "crosstab of its chains is the true one up to sampling noise. Records are drawn by sweeps from the "
+        "true ones, question by question, each given the record's current other answers; pairs of answers "
+        "that no true record has are never drawn."
+    ),
+}
+
+TREATMENTS = {
+    "pass_through": "each true answer kept with probability {}",
+    "threshold": "where a record's loss is above this quantile, its next instance taken: {}",
+    "remove_zeros": "records that hold a structural zero removed",
+    "swap": "answers exchanged between records where the crosstab gains: {}",
+    "sweeps": "sweeps from the true records, question by question: {}",
+    "start": "the sweeps start from: {}",
+}
+QUIET = ("model", "name", "instances")
+PLAIN = {"start": "records"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a card is written from.
+
+    ``table``, ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs
+    of all rows; ``sources`` holds file, source and sha256 of each source file.
+    """
+
+    title: str
+    codebook: Codebook
+    sources: Sequence[Mapping[str, Any]]
+    seed: int
+    table: pd.DataFrame
+    hidden: pd.DataFrame
+    three_way: pd.DataFrame
+    metrics: Mapping[str, Any]
+
+
+def card(
+    name: str, family: str, parameters: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], run: Run
+) -> str:
+    """Return one model's card as Markdown, the same text for the same run.
+
+    Parameters
+    ----------
+    name : the model
+    family : one of METHODS
+    parameters : what params.yaml says of the model
+    rows : what params.yaml says of each row of the accuracy table that is drawn from it
+    """
+    hidden = run.hidden[run.hidden["model"] == name]
+    return template("card.md.j2").render(
+        name=name,
+        title=run.title,
+        seed=run.seed,
+        sources=run.sources,
+        codebook=run.codebook,
+        records=int(run.table["records"].iloc[0]),
+        method=METHODS[family].format(**parameters),
+        parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
+        rows=[(row["name"], treatment(row)) for row in rows],
+        accuracy=accuracy(run.table, run.three_way, name),
+        privacy=printed_privacy(hidden) if len(hidden) else None,
+        other_measures=other_measures(run.metrics, name),
+    )
+
+
+def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters without those that are not set."""
+    said = {key: value for key, value in parameters.items() if value is not None and value != []}
+    return said | {"stages": [_said(stage) for stage in said["stages"]]} if "stages" in said else said
+
+
+def treatment(row: Mapping[str, Any]) -> str:
+    """Return in words how a row's table was made from its model.
+
+    A treatment that has no words yet is written as params.yaml has it.
+    """
+    parts = []
+    for key, value in row.items():
+        if key in QUIET or value in (None, False, 0) or PLAIN.get(key) == value:
+            continue
+        shown = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
+        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(shown))
+    return "; ".join(parts) or "drawn from the predictions, no treatment"
+
+
+def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printed:
+    """Return the accuracy of the bootstrap and of the model's rows, over all cells.
+
+    The last columns are of three-way crosstabs.
+    """
+    part = table[table["cells"] == "all"].merge(
+        three_way[["model", "variant", "median", "ratio_median"]],
+        on=["model", "variant"],
+        suffixes=("", "_triples"),
+    )
+    part = part[part["model"].isin([table["model"].iloc[0], model])]
+    lines = []
+    for name, line in zip(row_names(part), part.to_dict("records"), strict=True):
+        numbers = [(line[m], line[f"ratio_{m}"]) for m in MEASURES]
+        numbers.append((line["median_triples"], line["ratio_median_triples"]))
+        shown = [text for d, ratio in numbers for text in (_shown(d, ".3f"), _shown(ratio, ".2f"))]
+        lines.append([name, *shown, f"{line['records']:,}", f"{line['zero_records']:,}"])
+    headers = ["row", "median", "×", "mean", "×", "r.m.s.", "×", "three-way median", "×", "records", "zeros"]
+    return Printed(f"d over {part['n_cells'].iloc[0]:,} cells", headers, lines, 1)
+
+
+def _shown(value: float, form: str) -> str:
+    return "" if np.isnan(value) else f"{value:{form}}"
+
+
+def other_measures(metrics: Mapping[str, Any], model: str) -> list[tuple[str, str, str]]:
+    """Return (variant, measure, value) of what metrics.json says of privacy beyond the privacy table."""
+    known = ("entropy_bits", "nearest", "within_10", "median_rank")
+    return [
+        (variant, measure, _shown(value, ".4g"))
+        for variant, measures in metrics["privacy"].get(model, {}).items()
+        for measure, value in measures.items()
+        if measure not in known and isinstance(value, int | float)
+    ]

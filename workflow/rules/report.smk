@@ -1,0 +1,102 @@
+# The logs that tell how long each step took, in the order of the work.
+LOGS_OF_STEPS = [
+    *expand(rules.acquire.log, file=DATASET.names),
+    *rules.code.log,
+    *rules.bootstrap.log,
+    *expand(rules.train.log.text, model=MODELS),
+    *expand(rules.fit.log, model=STATIONARY),
+    *expand(rules.gates.log, model=MODELS),
+    *expand(rules.synthesize.log, model=MODELS),
+    *expand(rules.postprocess.log, row=VARIANTS),
+    *expand(rules.sweep.log, row=SWEPT),
+    *expand(rules.measure.log, row=PARAMS.rows),
+    *expand(rules.privacy.log, row=DRAWN),
+    *expand(rules.frontier.log, model=[*MODELS, *STATIONARY]),
+    *expand(rules.mixing.log, model=STATIONARY),
+    *rules.tables.log,
+    *expand(rules.figure.log, figure=FIGURES),
+]
+
+
+rule page:
+    """Put everything about the run into one page, the same for the same parameters."""
+    input:
+        dataset=DATASET_YAML,
+        codebook=rules.code.output.codebook,
+        provenance=expand(rules.acquire.output.provenance, file=DATASET.names),
+        cells=[measures(row, CELLS) for row in PARAMS.rows],
+        tables=expand(f"{RESULTS}/tables/{{table}}.md", table=TABLES),
+        accuracy=f"{RESULTS}/tables/accuracy.parquet",
+        privacy=f"{RESULTS}/tables/privacy.parquet",
+        metrics=rules.tables.output.metrics,
+        frontier=[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
+        figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
+        templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
+        code=code_of("report"),
+    output:
+        report(
+            f"{RESULTS}/report.html",
+            category="Report",
+            caption="../report/page.rst",
+        ),
+    log:
+        text=f"{LOGS}/report.log",
+        run=f"{LOGS}/run.js",
+    params:
+        rows=PARAMS.rows,
+        shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
+        parameters=PARAMS.model_dump_json(),
+        logs=LOGS_OF_STEPS,
+    shell:
+        "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
+        " --provenance {input.provenance:q} --rows {params.rows:q} --cells {input.cells:q}"
+        " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
+        " --metrics {input.metrics:q} --frontier {input.frontier:q}"
+        " --figures {input.figures:q} --shown {params.shown:q}"
+        " --params {params.parameters:q} --logs {params.logs:q} --out {output:q}"
+        " --run {log.run:q} --log {log.text:q}"
+
+
+rule card:
+    """Write the card of one model."""
+    input:
+        dataset=DATASET_YAML,
+        codebook=rules.code.output.codebook,
+        provenance=expand(rules.acquire.output.provenance, file=DATASET.names),
+        accuracy=f"{RESULTS}/tables/accuracy.parquet",
+        privacy=f"{RESULTS}/tables/privacy.parquet",
+        three_way=f"{RESULTS}/tables/three_way.parquet",
+        metrics=rules.tables.output.metrics,
+        template=template("card.md.j2"),
+        code=code_of("card"),
+    output:
+        report(
+            f"{RESULTS}/{{model}}/card.md",
+            category="Model cards",
+            caption="../report/card.rst",
+            labels={"model": "{model}"},
+        ),
+    log:
+        f"{LOGS}/{{model}}/card.log",
+    wildcard_constraints:
+        model=one_of([*MODELS, *STATIONARY]),
+    params:
+        family=lambda w: "stationary" if w.model in STATIONARY else "blades",
+        model=lambda w: {**PARAMS.models, **PARAMS.stationary}[w.model].model_dump_json(),
+        rows=lambda w: [
+            row.model_dump_json()
+            for row in [*PARAMS.variants, *PARAMS.swept]
+            if row.model == w.model
+        ],
+        seed=PARAMS.seed,
+    shell:
+        "python -m modp card --dataset {input.dataset:q} --codebook {input.codebook:q}"
+        " --provenance {input.provenance:q} --name {wildcards.model:q} --family {params.family}"
+        " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
+        " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
+        " --seed {params.seed} --out {output:q} --log {log:q}"
+
+
+rule cards:
+    input:
+        expand(rules.card.output, model=[*MODELS, *STATIONARY]),
