@@ -3,21 +3,8 @@
 import pytest
 
 from modp import compare
-from modp.compare import Change, Spread
-
-
-def test_leaves_go_by_dotted_names_and_items_of_lists_by_their_own():
-    tree = {
-        "seed": 1,
-        "models": {"m": {"stages": [{"epochs": 3}]}},
-        "variants": [{"model": "m", "name": "p"}],
-    }
-    assert compare.flat(tree) == {
-        "seed": 1,
-        "models.m.stages.0.epochs": 3,
-        "variants.m/p.model": "m",
-        "variants.m/p.name": "p",
-    }
+from modp.compare import Change
+from modp.repeats import Spread
 
 
 def test_an_item_added_before_others_does_not_make_these_differ():
@@ -67,6 +54,14 @@ def test_text_lines_numbers_up_and_says_what_is_not_known():
         "metric    old   new  change\na.median  0.5  0.25   -0.25\n\n"
         "whether a change is more than noise is not known: run both with 'seeds: 3' or more"
     )
+
+
+def test_the_page_shows_both_runs_figures_and_escapes_what_they_are_called():
+    found = compare.changes({"x": 1.0}, {"x": 2.0}, {"x": Spread(3, 1.0, 0.1)}, {"x": Spread(3, 2.0, 0.1)})
+    page = compare.page("a<b", "c", [("seed", 1, None)], found, {"f": b"one"}, {"f": b"two", "g": b"three"})
+    assert "a&lt;b" in page and "a<b" not in page
+    assert page.count("data:image/png;base64,") == 3 and "a&lt;b: not drawn" in page
+    assert '<tr class="beyond"><th>x</th>' in page and "<th>seed</th><td>1</td><td>–</td>" in page
 
 
 def test_equal_runs_differ_in_nothing():

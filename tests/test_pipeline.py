@@ -26,6 +26,7 @@ SMALL = {
         "downloads": "data/downloads",
     },
     "seed": 11,
+    "seeds": 1,
     "device": "cpu",
     "instances": 2,
     "zeros": "sample",

@@ -226,7 +226,16 @@ def made(tmp_path_factory) -> Path:
         extra = {"record": np.arange(len(codes)), "entropy_bits": np.full(len(codes), 2.5)}
         drawn = row != "bootstrap"
         records.write(own / "table.parquet", codes, CODEBOOK, extra if drawn else None)
-        out = ["--cells", own / "cells.parquet", "--summary", own / "s.json", "--triples", own / "t.parquet"]
+        out = [
+            "--zeros",
+            "sample",
+            "--cells",
+            own / "cells.parquet",
+            "--summary",
+            own / "s.json",
+            "--triples",
+            own / "t.parquet",
+        ]
         step("measure", *coded, "--synthetic", own / "table.parquet", *["--drawn"] * drawn, *out)
         if drawn:
             step(
@@ -242,6 +251,7 @@ def made(tmp_path_factory) -> Path:
         *("--privacy", *[at / r / "privacy.parquet" for r in ROWS[1:]]),
         *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
+        *("--run", "{}", "--parameters", at / "parameters.json"),
     )
     TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")

@@ -24,6 +24,8 @@ STEPS = {
     "frontier": "trace fidelity against privacy",
     "mixing": "follow a stationary model's chains",
     "tables": "summarise all variants: tables, metrics, plot data",
+    "repeat": "run the pipeline once more with another seed",
+    "repeats": "gather the metrics of a run and its repeats",
     "figure": "draw one figure",
     "report": "put everything about a run into one page",
     "card": "write the card of one model",

@@ -1,21 +1,16 @@
 """Two runs side by side: the parameters that differ, and the metrics with their change."""
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from modp.repeats import Spread, flat
+from modp.report import templates
+
 SIGNIFICANT = 2.0
 """A change of so many standard errors or more is called beyond noise."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """What repeats of a run with other seeds say of one metric: how many there were, mean, standard error."""
-
-    runs: int
-    mean: float
-    error: float
 
 
 @dataclass(frozen=True)
@@ -42,30 +37,6 @@ class Change:
         if self.difference is None or self.noise is None:
             return None
         return self.difference != 0 and abs(self.difference) >= SIGNIFICANT * self.noise
-
-
-def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Return the leaves of nested mappings and lists by their dotted names.
-
-    An item of a list goes by its ``name``, with its ``model`` before it, if it has one, so that items
-    are compared with their likes and not with those that happen to stand at the same place.
-    """
-    if isinstance(tree, Mapping):
-        parts = [(str(key), value) for key, value in tree.items()]
-    elif isinstance(tree, Sequence) and not isinstance(tree, str):
-        parts = [(_label(item, at), item) for at, item in enumerate(tree)]
-    else:
-        return {prefix: tree}
-    leaves: dict[str, Any] = {}
-    for key, value in parts:
-        leaves |= flat(value, f"{prefix}.{key}" if prefix else key)
-    return leaves
-
-
-def _label(item: Any, at: int) -> str:
-    if not isinstance(item, Mapping) or "name" not in item:
-        return str(at)
-    return "/".join(str(item[key]) for key in ("model", "name") if key in item)
 
 
 def differing(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
@@ -120,13 +91,42 @@ def text(before: str, after: str, parameters: Sequence[tuple[str, Any, Any]], fo
         parts.append(_aligned([["metric", before, after, "change", ""], *map(_line, found)], 1))
     else:
         parts.append("no metric differs")
+    return "\n\n".join([*parts, _of_noise(found)])
+
+
+def page(
+    before: str,
+    after: str,
+    parameters: Sequence[tuple[str, Any, Any]],
+    found: Sequence[Change],
+    figures_before: Mapping[str, bytes],
+    figures_after: Mapping[str, bytes],
+) -> str:
+    """Return the same, as :func:`text` does, as a page of HTML, with the runs' figures side by side.
+
+    Parameters
+    ----------
+    figures_before, figures_after : PNG pictures by name
+    """
+    names = dict.fromkeys([*figures_before, *figures_after])
+    encoded = [
+        {name: base64.b64encode(png).decode() for name, png in figures.items()}
+        for figures in (figures_before, figures_after)
+    ]
+    return templates.comparison(
+        before=before,
+        after=after,
+        parameters=[(name, _written(one), _written(other)) for name, one, other in parameters],
+        lines=[_line(change) for change in found],
+        noise=_of_noise(found),
+        figures=[(name, encoded[0].get(name), encoded[1].get(name)) for name in names],
+    )
+
+
+def _of_noise(found: Sequence[Change]) -> str:
     if any(change.noise is not None for change in found):
-        parts.append(
-            f"noise: within {SIGNIFICANT:g} standard errors of the difference of the means over seeds"
-        )
-    else:
-        parts.append("whether a change is more than noise is not known: run both with 'seeds: 3' or more")
-    return "\n\n".join(parts)
+        return f"beyond noise: {SIGNIFICANT:g} standard errors of the difference of means over seeds, or more"
+    return "whether a change is more than noise is not known: run both with 'seeds: 3' or more"
 
 
 def _line(change: Change) -> list[str]:

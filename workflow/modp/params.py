@@ -214,6 +214,7 @@ class Params(Strict):
     census: Census
     seed: int = Field(ge=0)
     device: str
+    seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
     zeros: Zeros
     models: dict[Name, BladesModel] = Field(min_length=1)
@@ -222,6 +223,7 @@ class Params(Strict):
     swept: list[SweptRow]
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade
+    results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @field_validator("device")
     @classmethod

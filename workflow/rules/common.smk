@@ -33,8 +33,8 @@ except InputError as fault:
 
 NAME = Path(DATASET_YAML).stem
 RAW = f"data/raw/{NAME}"
-RESULTS = f"results/{NAME}"
-LOGS = f"logs/{NAME}"
+RESULTS = f"{PARAMS.results}/{NAME}"
+LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 MODELS = list(PARAMS.models)
 STATIONARY = list(PARAMS.stationary)
 CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
@@ -44,6 +44,7 @@ DRAWN = list(PARAMS.rows[1:])
 PUBLISHED = "workflow/published/accuracy.yaml"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
 PASSED_THROUGH = list(dict.fromkeys(v.model for v in PARAMS.variants if v.pass_through))
+NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 SWEPT = {swept.row: swept for swept in PARAMS.swept}
 
 

@@ -59,6 +59,7 @@ rule figures:
 rule reported:
     input:
         rules.tables.output,
+        rules.repeats.output,
         rules.figures.input,
 
 

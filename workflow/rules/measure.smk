@@ -135,3 +135,51 @@ rule tables:
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"
+
+
+rule repeat:
+    """Run everything that the metrics need once more, with another seed."""
+    input:
+        files=expand(rules.acquire.output.file, file=DATASET.names),
+        first=rules.tables.output.metrics,
+        code=code_of("repeat"),
+    output:
+        f"{RESULTS}/repeats/{{number}}.json",
+    log:
+        f"{LOGS}/repeats/{{number}}.log",
+    wildcard_constraints:
+        number=one_of(NUMBERS),
+    threads: 4
+    params:
+        run=PARAMS.model_dump_json(),
+        seed=lambda w: PARAMS.seed + int(w.number) - 1,
+        folder=lambda w: f"{RESULTS}/repeats/{w.number}",
+        name=NAME,
+    shell:
+        "python -m modp repeat --run {params.run:q} --seed {params.seed} --folder {params.folder:q}"
+        " --dataset {params.name:q} --threads {threads} --out {output:q} --log {log:q}"
+
+
+rule repeats:
+    """Gather the metrics of all runs: mean and standard error of each."""
+    input:
+        first=rules.tables.output.metrics,
+        others=expand(rules.repeat.output, number=NUMBERS),
+        dataset=DATASET_YAML,
+        code=code_of("repeats"),
+    output:
+        [f"{RESULTS}/tables/repeats.{ending}" for ending in ("parquet", "tex")],
+        report(
+            f"{RESULTS}/tables/repeats.md",
+            category="Tables",
+            caption="../report/table.rst",
+            labels={"table": "repeats"},
+        ),
+    log:
+        f"{LOGS}/repeats.log",
+    params:
+        seed=PARAMS.seed,
+        folder=lambda w, output: Path(output[0]).parent,
+    shell:
+        "python -m modp repeats --metrics {input.first:q} {input.others:q} --dataset {input.dataset:q}"
+        " --seed {params.seed} --folder {params.folder:q} --log {log:q}"

@@ -25,7 +25,7 @@ rule page:
         codebook=rules.code.output.codebook,
         provenance=expand(rules.acquire.output.provenance, file=DATASET.names),
         cells=[measures(row, CELLS) for row in PARAMS.rows],
-        tables=expand(f"{RESULTS}/tables/{{table}}.md", table=TABLES),
+        tables=expand(f"{RESULTS}/tables/{{table}}.md", table=[*TABLES, "repeats"]),
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,

@@ -16,17 +16,22 @@ import numpy as np
 import pandas as pd
 from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
 
+Evaluator = InferenceEvaluator | LinkabilityEvaluator | SinglingOutEvaluator
+
 
 def table(path: Path, questions: list[str]) -> pd.DataFrame:
+    """Return the questions' answers as text."""
     return pd.read_parquet(path, columns=questions).astype(str)
 
 
-def result(evaluator) -> dict[str, float]:
+def result(evaluator: Evaluator) -> dict[str, float]:
+    """Return a risk with its 95% interval."""
     risk = evaluator.risk(confidence_level=0.95)
     return {"risk": float(risk.value), "low": float(risk.ci[0]), "high": float(risk.ci[1])}
 
 
 def main() -> None:
+    """Attack, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--holdout", type=Path, required=True)
@@ -38,9 +43,9 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     random.seed(options.seed)
-    np.random.seed(options.seed % 2**32)  # what Anonymeter draws from
+    np.random.seed(options.seed % 2**32)  # noqa: NPY002, what Anonymeter draws from
 
-    questions = [name for name in pd.read_parquet(options.holdout).columns]
+    questions = list(pd.read_parquet(options.holdout).columns)
     true, holdout, synthetic = (
         table(path, questions) for path in (options.records, options.holdout, options.synthetic)
     )

@@ -12,7 +12,7 @@ from dvc.api import DVCFileSystem
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
-from modp import compare
+from modp import compare, repeats
 from modp.cli.output import Log, written
 from modp.config import read_yaml
 from modp.errors import InputError
@@ -43,14 +43,10 @@ class _Run:
     def json(self, file: str) -> Any:
         return json.loads(self.bytes(file))
 
-    def spreads(self) -> dict[str, compare.Spread]:
+    def spreads(self) -> dict[str, repeats.Spread]:
         if not self.has(REPEATS):
             return {}
-        table = pd.read_parquet(io.BytesIO(self.bytes(REPEATS)))
-        return {
-            line.metric: compare.Spread(line.runs, line.mean, line.error)
-            for line in table.itertuples(index=False)
-        }
+        return repeats.spreads(pd.read_parquet(io.BytesIO(self.bytes(REPEATS))))
 
     def figures(self) -> dict[str, bytes]:
         found = self.files.glob(f"{self.folder}/figures/*.png")

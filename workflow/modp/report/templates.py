@@ -17,6 +17,12 @@ def page(**content: Any) -> str:
     return template("page.html.j2").render(**parts, **content)
 
 
+def comparison(**content: Any) -> str:
+    """Return the page that sets two runs side by side: compare.html.j2 with ``content`` in place."""
+    style = Markup((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
+    return template("compare.html.j2").render(style=style, **content)
+
+
 def template(name: str) -> Any:
     """Return a template of this folder; HTML is escaped, and what is missing is an error."""
     environment = Environment(
