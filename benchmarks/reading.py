@@ -48,6 +48,7 @@ def main() -> None:
             command = [sys.executable, "-m", "modp", "code", "--files", str(target), "--seed", "1"]
             command += ["--dataset", str(dataset), "--questions", str(ROOT / "workflow/questions/stums.yaml")]
             command += ["--records", f"{folder}/records.parquet", "--codebook", f"{folder}/codebook.json"]
+            command += ["--holdout", f"{folder}/holdout.parquet", "--share", "0.2"]
             subprocess.run(command, check=True, stderr=subprocess.DEVNULL, cwd=ROOT)
             seconds = time.perf_counter() - began
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20

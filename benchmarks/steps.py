@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from modp import coding, draw, postprocess, records, seeds
+from modp import attacks, coding, draw, postprocess, records, seeds
 from modp.config import load
 from modp.crosstab import crosstab, structural_zeros
 from modp.models import blades
@@ -63,6 +63,12 @@ def main() -> None:
     timed("records with a structural zero", lambda: postprocess.violations(codes, zeros, starts))
     instance = timed("draw an instance from 5 blades", drawn)
     timed("choose between two instances", lambda: postprocess.select([instance, codes], counts, starts, 0.5))
+    people, one, other = codes[:5000], codes[:50_000], codes[-50_000:]
+    timed(
+        "nearest of 5,000 among 50,000 and 50,000", lambda: attacks.closest(instance[:5000], one, other, rng)
+    )
+    timed("nearest of 10,000 among all", lambda: [attacks.nearness(people, instance) for _ in range(2)])
+    timed("guess an answer of 4,000", lambda: [attacks.guessed(people[:2000], instance, 0) for _ in range(2)])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "records.parquet")
         timed("write Parquet", lambda: records.write(path, codes, codebook))

@@ -32,6 +32,11 @@ INSTEAD = {
         "snakemake --cores 2 --configfile examples/grid.yaml --dry-run"
         " -- results/grid/sample/tables/accuracy.md"
     ),
+    # All stages of an experiment take minutes; the first one shows that DVC takes the parameters.
+    "dvc exp run -S models.model_5_15.blades=3": "dvc exp run -S models.model_5_15.blades=3 acquire",
+    "dvc exp run --queue -S models.model_5_15.blades=2,4 -S swept.1.sweeps=2,10": (
+        "dvc exp run --queue -S models.model_5_15.blades=2,4 -S swept.1.sweeps=2 acquire"
+    ),
     # The paper's data would have to be fetched.
     "snakemake paper --cores 2 --config dataset=stums": (
         "snakemake paper --cores 2 --config dataset=stums --dry-run"

@@ -10,7 +10,7 @@ from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
 from modp.accuracy import figure_of_merit
-from modp.figures import frontier, gates, hiding, merit, style, three_way
+from modp.figures import attack_roc, frontier, gates, hiding, merit, risk_fidelity, style, three_way
 
 pytestmark = pytest.mark.filterwarnings("error")
 TITLE = "Alaska, West Virginia, Wyoming 2021 persons: model_5_15, zeros removed"
@@ -53,6 +53,17 @@ def ranked(n):
     return {"plain": rng().integers(1, 900, n), "zeros removed": rng().integers(1, 90, n)}
 
 
+ROC = pd.DataFrame({"attack": ["distance", "distance", "distance"], "fpr": [0, 0.1, 1], "tpr": [0, 0.5, 1]})
+RISKS = pd.DataFrame(
+    {
+        "name": ["bootstrap", *(f"model_5_15/variant-{k}" for k in range(12)), "marginals"],
+        "end": [True, *[False] * 12, True],
+        "ratio": [1, *np.linspace(0.8, 7, 12), 8],
+        "value": [0.62, *np.linspace(0.49, 0.55, 12), 0.5],
+        "low": [0.61, *np.linspace(0.48, 0.54, 12), 0.49],
+        "high": [0.63, *np.linspace(0.5, 0.56, 12), 0.51],
+    }
+)
 MANY_NAMES = [f"QUESTION{q}" for q in range(40)]
 DRAWN = {
     "z against d": lambda: merit.z_against_d(
@@ -107,6 +118,10 @@ DRAWN = {
     "effective": lambda: hiding.effective_histogram(rng().normal(4, 1, 900), TITLE),
     "effective, equal": lambda: hiding.effective_histogram(np.zeros(9), TITLE),
     "effective, NaN": lambda: hiding.effective_histogram(NAN, TITLE),
+    "attack ROC": lambda: attack_roc.draw({"bootstrap": ROC, "model_5_15, plain": ROC}, TITLE),
+    "attack ROC, none": lambda: attack_roc.draw({"a": ROC[:0]}, TITLE),
+    "risk and fidelity": lambda: risk_fidelity.draw(RISKS, TITLE),
+    "risk and fidelity, none": lambda: risk_fidelity.draw(RISKS.assign(value=np.nan), TITLE),
     "causal ranks": lambda: hiding.causal_ranks(ranked(900), 30_000, TITLE),
     "causal ranks, nine records": lambda: hiding.causal_ranks({"one": np.array([1, 9, 4])}, 9, TITLE),
     "causal ranks, none": lambda: hiding.causal_ranks({"none": np.zeros(0, np.int64)}, 9, TITLE),
@@ -385,3 +400,22 @@ def test_three_way_curves_are_the_sorted_medians():
     line = figure.axes[0].lines[0]
     assert line.get_xdata().tolist() == [0.1, 0.3] and line.get_ydata().tolist() == [0.5, 1.0]
     assert "a: 0.200" in line.get_label()
+
+
+def test_a_roc_curve_passes_between_its_corners_and_tells_its_area():
+    distance, likelihood = attack_roc.draw({"plain": ROC}, TITLE).axes
+    curve = distance.lines[0]
+    at_one_percent = np.interp(0.01, *curve.get_data())
+    assert at_one_percent == pytest.approx(0.05, rel=1e-3)
+    assert distance.get_legend().get_texts()[0].get_text() == "plain: 0.70"
+    assert likelihood.get_legend() is None and "no records" in [t.get_text() for t in likelihood.texts]
+
+
+def test_every_row_is_a_point_of_risk_and_fidelity_with_its_bounds():
+    figure = risk_fidelity.draw(RISKS, TITLE)
+    axis = figure.axes[0]
+    assert [t.get_text() for t in axis.texts] == [str(k + 1) for k in range(len(RISKS))]
+    first, _, (bar,) = axis.containers[0]
+    assert (first.get_xdata()[0], first.get_ydata()[0]) == (0.62, 1)
+    assert bar.get_segments()[0][:, 0].tolist() == pytest.approx([0.61, 0.63])
+    assert "14  marginals" in texts(figure)

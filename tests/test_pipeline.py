@@ -28,6 +28,8 @@ SMALL = {
     "seed": 11,
     "seeds": 1,
     "device": "cpu",
+    "holdout": 0.2,
+    "attacked": ["PINCP"],
     "instances": 2,
     "zeros": "sample",
     "models": {
@@ -67,6 +69,7 @@ SMALL = {
         "fig09_heat_map": {"kind": "merit_heatmap", "of": ["model_2_3/both"]},
         "fig12_co_assignment": {"kind": "co_assignment", "of": ["model_1_1", "model_2_3"]},
         "fig14_multiplicities": {"kind": "multiplicities", "of": ["model_2_3/both"]},
+        "attack_roc": {"kind": "attack_roc", "of": ["bootstrap", "pairs/sweeps-2", "marginals"]},
         "fig16_causal_rank": {"kind": "causal_rank", "of": ["model_1_1/plain", "model_2_3/both"]},
     },
     "answers_by_blade": {"model": "model_2_3", "questions": ["PERNP", "AGEP"]},
@@ -154,7 +157,9 @@ def test_files_keep_the_contract(finished):
     assert len(names) == 38 and codebook["block_starts"][-1] == 233
     tables = {
         "records.parquet": [],
+        "holdout.parquet": [],
         "bootstrap.parquet": [],
+        "marginals.parquet": [],
         "model_1_1/plain/synthetic.parquet": ["record", "entropy_bits"],
         "model_2_3/zeros-removed/synthetic.parquet": ["record", "entropy_bits"],
     }
@@ -166,7 +171,8 @@ def test_files_keep_the_contract(finished):
             assert pa.types.is_dictionary(column.type)
             codes = [c["code"] for c in question["categories"]]
             assert column.combine_chunks().dictionary.to_pylist() == codes
-    assert len(pq.read_table(results / "bootstrap.parquet")) == 12000
+    assert len(pq.read_table(results / "bootstrap.parquet")) == 9600
+    assert len(pq.read_table(results / "holdout.parquet")) == 2400
     for name in ("fig06_pair", "accuracy", "training"):
         assert (results / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (results / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
@@ -277,6 +283,8 @@ def test_both_engines_name_the_same_files(finished):
     def within(file: str, places: list[str]) -> list[str]:
         return [p for p in places if file == p or file.startswith(p + "/")]
 
+    told_of_the_holdout = {f for f, read in inputs.items() if any("holdout.parquet" in r for r in read)}
+    assert {Path(f).name for f in told_of_the_holdout} == {"attack.parquet", "roc.parquet"}
     covered = set()
     for stage, (deps, outs) in stages.items():
         made = {file for file in inputs if within(file, outs)}
@@ -343,7 +351,7 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     assert "trained on" not in printed
     assert nothing_to_do_for_dvc(folder)
     drawn = {file.stem for file in (folder / "results/sample/figures").iterdir()}
-    always = {"accuracy", "training", "frontier", "three_way", "mixing_pairs"}
+    always = {"accuracy", "training", "frontier", "three_way", "risk_fidelity", "mixing_pairs"}
     assert drawn == {"fig01_other"} | always, "what earlier parameters drew is gone"
 
 
@@ -395,13 +403,13 @@ def test_without_network_texas_fails_in_seconds_and_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dataset", "source", "records", "targets"),
+    ("dataset", "source", "records", "held", "targets"),
     [
-        ("wy-2021", "csv_pwy.zip", 5861, []),
-        ("nist-2019", "nist_national2019_train.parquet", 21_802, ["coded"]),
+        ("wy-2021", "csv_pwy.zip", 4689, 1172, []),
+        ("nist-2019", "nist_national2019_train.parquet", 21_802, 5451, ["coded"]),
     ],
 )
-def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, source, records, targets):
+def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, source, records, held, targets):
     shared("data", source)
     folder = workspace(tmp_path / "project")
     (tmp_path / "shared").symlink_to(ROOT / ".." / "shared")
@@ -409,12 +417,13 @@ def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, sourc
     run(folder, "snakemake", "--cores", "2", "--config", yaml_file, "--", *targets)
     results = folder / "results" / dataset
     assert pq.read_metadata(results / "records.parquet").num_rows == records
+    assert pq.read_metadata(results / "holdout.parquet").num_rows == held
     if not targets:
         assert (results / "figures/fig06_pair.png").exists()
         assert "model_2_3" in json.loads((results / "metrics.json").read_text())["accuracy"]
 
 
-def test_nine_records_with_a_lone_category_and_an_all_blank_question_run_to_the_end(tmp_path):
+def test_nine_records_with_a_lone_category_an_all_blank_question_and_no_holdout_run_to_the_end(tmp_path):
     folder = workspace(tmp_path)
     yes_no = {"missing": "not asked", "categories": {1: "yes", 2: "no"}}
     questions = [
@@ -429,7 +438,7 @@ def test_nine_records_with_a_lone_category_and_an_all_blank_question_run_to_the_
     )
     (folder / "workflow/questions/tiny.yaml").write_text(yaml.safe_dump(content))
     (folder / "tiny.yaml").write_text("title: tiny\nquestions: tiny\nfiles: [tiny.csv]\n")
-    run(folder, "snakemake", "--cores", "2", "--config", "dataset=tiny.yaml")
+    run(folder, "snakemake", "--cores", "2", "--config", "dataset=tiny.yaml", "holdout=0")
     results = folder / "results/tiny"
     assert (results / "figures/accuracy.png").exists()
     assert (results / "figures/fig06_pair.pdf").exists()

@@ -1,11 +1,15 @@
 """Multiplicities and causal ranks: by hand, against slow counts, and what must not matter."""
 
+import json
+
 import numpy as np
 import pytest
+from conftest import codebook_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import privacy
+from modp import privacy, records
+from modp.__main__ import main
 
 TRUE = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1]], np.int16)
 SYNTHETIC = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1]], np.int16)
@@ -122,8 +126,7 @@ def test_causal_rank_does_not_depend_on_the_chunks(monkeypatch, backwards):
     true, synthetic = rng.integers(0, 4, (500, 12)), rng.integers(0, 4, (300, 12))
     record, chosen = rng.integers(0, 500, 300), rng.permutation(300)[:101]
     whole = privacy.causal_rank(true, synthetic, record, chosen, backwards)
-    monkeypatch.setattr(privacy, "TABLE_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(privacy, "POINTS_AT_ONCE", 10)
+    monkeypatch.setattr(privacy, "PAIRS_AT_ONCE", 1700)
     assert privacy.causal_rank(true, synthetic, record, chosen, backwards).tolist() == whole.tolist()
 
 
@@ -132,3 +135,22 @@ def test_causal_rank_of_copies_is_the_multiplicity(sample):
     chosen = np.arange(0, len(codes), 7)
     ranks = privacy.causal_rank(codes, codes, np.arange(len(codes)), chosen)
     assert ranks.tolist() == privacy.multiplicity(codes)[chosen].tolist()
+
+
+def test_a_protected_variant_leaves_out_whom_neither_kind_of_crowd_hides(tmp_path):
+    codebook = codebook_of(2, 2)
+    true = np.array([[0, 0], [0, 0], [0, 1], [1, 1]], np.int16)  # multiplicities 2 2 1 1
+    extra = {"record": np.arange(4), "entropy_bits": np.array([1.0, 0.5, 3.0, 1.5])}  # crowds 4 2.8 8 2.8
+    (tmp_path / "codebook.json").write_text(codebook.to_json())
+    records.write(tmp_path / "records.parquet", true, codebook)
+    records.write(tmp_path / "1.parquet", 1 - true, codebook, extra)
+    variant = json.dumps({"model": "m", "name": "protected", "protect": 4})
+    options = {"records": "records.parquet", "codebook": "codebook.json", "instances": "1.parquet"}
+    options |= {"weights": "none", "out": "synthetic.parquet"}
+    paths = [part for name, file in options.items() for part in (f"--{name}", str(tmp_path / file))]
+    more = ["--variant", variant, "--seed", "1", "--zeros", "sample", "--log", str(tmp_path / "log")]
+    assert main(["postprocess", *paths, *more]) == 0
+    codes, kept = records.read(tmp_path / "synthetic.parquet", codebook, ["record", "entropy_bits"])
+    assert kept["record"].tolist() == [0, 2] and kept["entropy_bits"].tolist() == [1, 3]
+    assert codes.tolist() == [[1, 1], [1, 0]]
+    assert "50.0% of the records hide in a crowd below 4" in (tmp_path / "log").read_text()

@@ -15,6 +15,14 @@ def row(model: str, variant: str, *log_ratios: float) -> tables.Row:
 
 
 ROWS = [row("bootstrap", "", 0.1, -0.1, 0.2), row("model_5_15", "plain", 0.2, -0.4, 0.0)]
+ATTACKED = pd.DataFrame(
+    [
+        ("closer_to_train", "", 0.51, 0.49, 0.53),
+        ("distance_auc", "", np.nan, np.nan, np.nan),
+        ("attribute_leak", "PINCP", 0.02, -0.01, 0.05),
+    ],
+    columns=["measure", "question", "value", "low", "high"],
+)
 CELLS = {"all": np.ones(3, bool), "between": np.array([True, True, False])}
 
 
@@ -71,22 +79,38 @@ def test_privacy_of_rows_by_hand():
             "entropy_bits": [1.0, 3.0, 2.0],
             "multiplicity": [1, 1, 10],
             "causal_rank": pd.array([1, 11, None], "Int64"),
+            "causal_rank_backwards": pd.array([9, 10, None], "Int64"),
         }
     )
     table = tables.privacy_table({"model_5_15/plain": found})
     line = table.to_dict("records")[0]
     assert (line["entropy_bits"], line["ranked"], line["nearest"], line["within_10"]) == (2, 2, 0.5, 0.5)
-    assert line["median_rank"] == 6
+    assert (line["median_rank"], line["within_10_backwards"]) == (6, 1)
     assert line["log10_effective_multiplicity"] == pytest.approx(3 * np.log10(2))
     shown = tables.printed_privacy(table).rows[0]
     assert shown[:4] == ["model_5_15", "plain", "2.0", "10^0.9"] and shown[4] == "50.00 ± 35.36 %"
-    metrics = tables.metrics(tables.accuracy_table(ROWS, CELLS), tables.three_way_table(ROWS), table)
+    attacked = tables.attacks_table({"bootstrap": ATTACKED, "model_5_15/plain": ATTACKED})
+    accurate, three_way = tables.accuracy_table(ROWS, CELLS), tables.three_way_table(ROWS)
+    metrics = tables.metrics(accurate, three_way, table, attacked)
     assert metrics["privacy"]["model_5_15"]["plain"]["within_10"] == 0.5
+    assert metrics["privacy"]["model_5_15"]["plain"]["closer_to_train"] == 0.51
+    assert metrics["privacy"]["bootstrap"]["attribute_leak_PINCP_low"] == -0.01
+    assert metrics["privacy"]["bootstrap"]["membership_auc"] is None
     assert metrics["accuracy"]["model_5_15"]["plain"]["ratio_median_three_way"] == 1
     assert metrics["accuracy"]["bootstrap"]["median"] == 0.1
 
 
 def test_privacy_without_records_is_blank():
-    none = pd.DataFrame({"entropy_bits": [], "multiplicity": [], "causal_rank": []})
+    names = ["entropy_bits", "multiplicity", "causal_rank", "causal_rank_backwards"]
+    none = pd.DataFrame({name: [] for name in names})
     shown = tables.printed_privacy(tables.privacy_table({"m/v": none})).rows[0]
-    assert shown == ["m", "v", "", "", "", "", ""]
+    assert shown == ["m", "v", "", "", "", "", "", ""]
+
+
+def test_attacks_are_printed_with_their_bounds_and_blank_where_there_are_none():
+    table = tables.attacks_table({"bootstrap": ATTACKED, "m/v": ATTACKED})
+    copies, membership, guesses = tables.printed_attacks(table)
+    assert copies.headers[5] == "closer to train" and copies.rows[1][:2] == ["m", "v"]
+    assert copies.rows[0][5] == "51.00 % (49.00–53.00)" and copies.rows[0][2] == ""
+    assert membership.rows[0] == ["bootstrap", "", "", "", "", ""]
+    assert guesses.caption == "Guesses of PINCP" and guesses.rows[1][4] == "2.00 % (−1.00–5.00)"

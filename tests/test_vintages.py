@@ -229,6 +229,7 @@ def code(tmp_path: Path, text: str, *recipes: dict, **dataset) -> tuple[list[lis
         "--questions": tmp_path / "q.yaml",
         "--seed": 1,
         "--records": tmp_path / "records.parquet",
+        "--holdout": tmp_path / "holdout.parquet",
         "--codebook": tmp_path / "codebook.json",
         "--log": tmp_path / "log.txt",
     }
@@ -575,6 +576,7 @@ def test_real_files_are_coded(tmp_path, monkeypatch, dataset, n, categories):
         "--questions": question_set_path(wanted.questions),
         "--seed": 1,
         "--records": tmp_path / "records.parquet",
+        "--holdout": tmp_path / "holdout.parquet",
         "--codebook": tmp_path / "codebook.json",
         "--log": tmp_path / "log.txt",
     }

@@ -21,6 +21,7 @@ STEPS = {
     "postprocess": "make a variant of a model's instances",
     "measure": "compare one synthetic table's crosstab with the true one",
     "privacy": "measure in how large a crowd a synthetic table's records hide",
+    "attack": "attack a synthetic table as somebody would who does not know what was drawn from what",
     "frontier": "trace fidelity against privacy",
     "mixing": "follow a stationary model's chains",
     "tables": "summarise all variants: tables, metrics, plot data",

@@ -22,6 +22,7 @@ def code(
     questions: QuestionSet,
     rng: np.random.Generator,
     say_unknown: Callable[[str], None] | None = None,
+    kept: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Codebook]:
     """Turn raw columns into codes.
 
@@ -32,10 +33,13 @@ def code(
     rng : splits the ties between deciles
     say_unknown : if given, an answer that no category takes becomes a category of its own, and
         this is told of it; else it is an error
+    kept : mask of shape (n,), the records that deciles and categories are made of; all if not given.
+        The others, held out, fall into what these made, and change nothing in their codes
 
     Returns
     -------
-    codes : int16 of shape (n, Q), the index of the category within its question
+    codes : int16 of shape (n, Q), the index of the category within its question; ``UNKNOWN`` where
+        ``say_unknown`` is given and only records that are held out give an answer
     codebook : the questions with the categories' labels
 
     Raises
@@ -47,15 +51,18 @@ def code(
     coded, made = [], []
     for recipe in questions.questions:
         values = columns[recipe.source]
-        places, question = _code_question(values, recipe, rng)
+        kept = np.ones(len(values), bool) if kept is None else kept
+        places, question = _code_question(values, recipe, rng, kept)
         lost = places == UNKNOWN
         if lost.any():
             said = _unknown_answers(values[lost], recipe)
             if say_unknown is None:
                 faults.append(said)
                 continue
-            places[lost], question = _own_categories(values[lost], question)
-            say_unknown(f"not in the question set, a category each:{said}")
+            places[lost], question = _own_categories(values[lost], question, kept[lost])
+            if (lost & kept).any():
+                said = _unknown_answers(values[lost & kept], recipe)
+                say_unknown(f"not in the question set, a category each:{said}")
         coded.append(places.astype(np.int16))
         made.append(question)
     if faults:
@@ -71,7 +78,7 @@ def code(
 
 
 def _code_question(
-    values: np.ma.MaskedArray, recipe: QuestionRecipe, rng: np.random.Generator
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, rng: np.random.Generator, kept: np.ndarray
 ) -> tuple[np.ndarray, Question]:
     """Places of the categories, shape (n,), ``UNKNOWN`` where there is none."""
     edges = np.zeros(0)
@@ -87,9 +94,11 @@ def _code_question(
         codes, taken = _codes_of_numbers(raw, blank, recipe)
         if recipe.deciles:
             known, of = _decile_values(raw, blank, recipe.deciles)
-            codes[known], edges = deciles(of, rng)
+            codes[known], edges = deciles(of, rng, kept[known])
             taken |= known
-            labels = {**labels, **_decile_labels(of, blank[known], codes[known], recipe.unit)}
+            shown = kept[known]
+            ranges = _decile_labels(of[shown], blank[known & kept], codes[known & kept], recipe.unit)
+            labels = {**labels, **ranges}
         order = sorted(labels)
         places = np.where(taken, np.searchsorted(order, codes), UNKNOWN)
     if recipe.missing is not None:
@@ -126,12 +135,14 @@ def _places_of_words(values: np.ma.MaskedArray, recipe: QuestionRecipe, order: l
     return places
 
 
-def _own_categories(values: np.ma.MaskedArray, question: Question) -> tuple[np.ndarray, Question]:
-    """Give each kind of unknown answers (m,) a category after the question's own."""
+def _own_categories(
+    values: np.ma.MaskedArray, question: Question, kept: np.ndarray
+) -> tuple[np.ndarray, Question]:
+    """Give each kind of unknown answers (m,) that kept records give a category after the question's own."""
     blank = np.ma.getmaskarray(values)
-    found, which = np.unique(values.compressed(), return_inverse=True)
+    found = np.unique(values[kept].compressed())
     extra = [Category(f"value {v}", f"{v}, not in the question set", str(v)) for v in found.tolist()]
-    if blank.any():
+    if (blank & kept).any():
         extra.append(Category("blank", "blank, not in the question set", "blank"))
     before = len(question.categories)
     if before + len(extra) > MAX_CATEGORIES:
@@ -139,8 +150,9 @@ def _own_categories(values: np.ma.MaskedArray, question: Question) -> tuple[np.n
             f"{question.column} would have {before + len(extra):,} categories, more than {MAX_CATEGORIES}: "
             "is it an identifier? Leave it out, or merge its values in the question set."
         )
-    places = np.full(len(values), before + len(found))
-    places[~blank] = before + which
+    places = np.full(len(values), before + len(found) if (blank & kept).any() else UNKNOWN)
+    which = pd.Index(found).get_indexer(values.compressed())
+    places[~blank] = np.where(which >= 0, before + which, UNKNOWN)
     return places, replace(question, categories=(*question.categories, *extra))
 
 
@@ -156,23 +168,28 @@ def _decile_values(raw: np.ndarray, blank: np.ndarray, recipe: DecileRecipe) -> 
     return taken, raw[taken]
 
 
-def deciles(values: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def deciles(
+    values: np.ndarray, rng: np.random.Generator, kept: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Cut values into ten parts of equal size, ties split at random.
 
     Parameters
     ----------
     values : shape (m,)
     rng : draws the jitter, uniform in (0, 0.01), that splits ties
+    kept : mask of shape (m,), the values that the parts are of equal size in; all if not given
 
     Returns
     -------
     deciles : integers 1…10 of shape (m,)
     edges : the nine cuts, of the jittered values; empty if there are no values
     """
-    if not len(values):
-        return np.zeros(0, int), np.zeros(0)
-    jittered = values + rng.uniform(0, JITTER, len(values))
-    edges = np.quantile(jittered, np.arange(1, 10) / 10)
+    kept = np.ones(len(values), bool) if kept is None else kept
+    jittered = values.astype(np.float64)
+    jittered[kept] += rng.uniform(0, JITTER, kept.sum())
+    # A stream of their own, so that the kept values' parts do not depend on how many others there are.
+    jittered[~kept] += rng.spawn(1)[0].uniform(0, JITTER, (~kept).sum())
+    edges = np.quantile(jittered[kept], np.arange(1, 10) / 10) if kept.any() else np.zeros(0)
     return np.searchsorted(edges, jittered, side="right") + 1, edges
 
 

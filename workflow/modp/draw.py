@@ -69,3 +69,8 @@ def pass_through(drawn: np.ndarray, true: np.ndarray, p: float, rng: np.random.G
     drawn, true : codes of shape (n, Q), row by row of the same record
     """
     return np.where(rng.random(drawn.shape) < p, true, drawn)
+
+
+def shuffled(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Permute each question's answers (n, Q) by themselves: the marginals stay, all else goes."""
+    return np.column_stack([rng.permutation(column) for column in codes.T])

@@ -14,11 +14,12 @@ Zeros = Literal["sample", "stated"]
 """What counts as a structural zero: a cell that no true record is in, or what the question set states."""
 
 BOOTSTRAP = "bootstrap"
-RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP)
+MARGINALS = "marginals"
+RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
-OTHER_FIGURES = ("accuracy", "training", "frontier", "three_way")
+OTHER_FIGURES = ("accuracy", "training", "frontier", "three_way", "risk_fidelity")
 """Figures that every run has, beside the crosstabs that params.yaml lists."""
 
 
@@ -86,7 +87,9 @@ class Variant(Strict):
 
     Treatments follow in this order: ``pass_through`` (probability that a true answer is kept),
     ``threshold`` (quantile of the record-wise loss above which the next of ``instances`` is
-    taken), ``remove_zeros`` (drop records that hold a structural zero), ``swap``.
+    taken), ``remove_zeros`` (drop records that hold a structural zero), ``protect`` (drop records whose
+    effective multiplicity, the number of identical true records times 2 to the bits of entropy, is below
+    this limit), ``swap``.
     """
 
     model: str
@@ -95,6 +98,7 @@ class Variant(Strict):
     instances: int = Field(default=1, ge=1)
     threshold: float | None = Field(default=None, ge=0, le=1)
     remove_zeros: bool = False
+    protect: float | None = Field(default=None, gt=1, allow_inf_nan=False)
     swap: Swap | None = None
 
     @model_validator(mode="after")
@@ -152,20 +156,21 @@ class SweptRow(Strict):
         return f"{self.model}/{self.name}"
 
 
-ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap")
+ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap", "attack_roc")
 DRAWN_FIGURES = ("entropy", "multiplicities", "effective_multiplicity", "causal_rank")
 GATE_FIGURES = ("gate_triangle", "gate_histogram", "gate_survival", "co_assignment")
-SEVERAL = ("crosstabs", "causal_rank", "co_assignment")
+SEVERAL = ("crosstabs", "causal_rank", "co_assignment", "attack_roc")
 """Kinds of figures that show more than one thing."""
 
 
 class FigureRecipe(Strict):
     """A figure: its kind, and the rows of the accuracy table or the models that it shows.
 
-    ``crosstabs`` and ``causal_rank`` take several rows; ``co_assignment`` takes models two by two;
-    the others take one. ``entropy``, ``multiplicities``, ``effective_multiplicity`` and
-    ``causal_rank`` are of drawn records, which the bootstrap has none of. The ``gate_`` kinds are of
-    models, ``gate_triangle`` of one with three blades.
+    ``crosstabs``, ``causal_rank`` and ``attack_roc`` take several rows; ``co_assignment`` takes models
+    two by two; the others take one. ``attack_roc`` may show ``marginals`` too, records of independent
+    answers. ``entropy``, ``multiplicities``, ``effective_multiplicity`` and ``causal_rank`` are of drawn
+    records, which the bootstrap has none of. The ``gate_`` kinds are of models, ``gate_triangle`` of one
+    with three blades.
     """
 
     kind: Literal[
@@ -173,6 +178,7 @@ class FigureRecipe(Strict):
         "z_against_d",
         "merit_histogram",
         "merit_heatmap",
+        "attack_roc",
         "entropy",
         "multiplicities",
         "effective_multiplicity",
@@ -208,12 +214,19 @@ class Census(Strict):
 
 
 class Params(Strict):
-    """params.yaml as a whole."""
+    """params.yaml as a whole.
+
+    ``holdout`` is the share of the records, households whole, that no model sees and that attacks are
+    measured against; a data set may name files of its own for that. ``attacked`` names questions whose
+    answers are guessed from the synthetic records; those that a data set lacks are passed over.
+    """
 
     dataset: str
     census: Census
     seed: int = Field(ge=0)
     device: str
+    holdout: float = Field(ge=0, lt=1)
+    attacked: list[str]
     seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
     zeros: Zeros
@@ -281,7 +294,7 @@ class Params(Strict):
         for name in figure.of:
             if figure.kind in GATE_FIGURES:
                 self._require_model(place, name)
-            elif name not in self.rows:
+            elif name not in self.rows and (figure.kind, name) != ("attack_roc", MARGINALS):
                 raise ValueError(
                     f"{place}: no row {name!r} among 'variants' and 'swept'{did_you_mean(name, self.rows)}"
                 )

@@ -1,11 +1,22 @@
 """In how large a crowd a record hides: multiplicities, and the rank of its causal partner."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from modp.records import one_hot
 
-TABLE_ROWS_AT_ONCE = 1 << 13
-POINTS_AT_ONCE = 1 << 10
+PAIRS_AT_ONCE = 1 << 24
+"""Pairs of records whose shared answers are held in memory."""
+
+
+def identities(codes: np.ndarray) -> np.ndarray:
+    """Number the distinct records: the same number, int64 (n,), for records (n, Q) that are identical."""
+    group = np.zeros(len(codes), np.int64)
+    for answers in codes.T:
+        # Two records stay in one group while they agree; the group numbers stay below n.
+        _, group = np.unique(group * (int(answers.max(initial=0)) + 1) + answers, return_inverse=True)
+    return group
 
 
 def multiplicity(codes: np.ndarray) -> np.ndarray:
@@ -19,10 +30,7 @@ def multiplicity(codes: np.ndarray) -> np.ndarray:
     -------
     int64 of shape (n,), at least 1; its sum over distinct records is n
     """
-    group = np.zeros(len(codes), np.int64)
-    for answers in codes.T:
-        # Two records stay in one group while they agree; the group numbers stay below n.
-        _, group = np.unique(group * (int(answers.max(initial=0)) + 1) + answers, return_inverse=True)
+    group = identities(codes)
     return np.bincount(group)[group]
 
 
@@ -71,23 +79,31 @@ def causal_rank(
     partner, own = true[record[chosen]], synthetic[chosen]
     agreeing = (partner == own).sum(axis=1)
     table, points = (synthetic, partner) if backwards else (true, own)
-    return _agreeing_as_much(table, points, agreeing)
+    ranks = np.zeros(len(points), np.int64)
+    for some, shared in agreements(table, points):
+        ranks[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
+    return ranks
 
 
-def _agreeing_as_much(table: np.ndarray, points: np.ndarray, agreeing: np.ndarray) -> np.ndarray:
-    """Count, for each point, the rows of the table that share at least so many answers with it.
+def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Count the answers that records share with those of a table, some records at a time.
 
     The product of one-hot records is the number of shared answers. Its float32 sums hold whole
     numbers up to Q, hence exactly, in whatever order they are taken.
+
+    Parameters
+    ----------
+    table : codes of shape (n, Q)
+    points : codes of shape (m, Q)
+
+    Yields
+    ------
+    which points, and float32 of shape (some, n): the answers that each shares with each table's row
     """
     sizes = np.maximum(table.max(axis=0, initial=0), points.max(axis=0, initial=0)).astype(np.int64) + 1
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    counts = np.zeros(len(points), np.int64)
-    for first in range(0, len(points), POINTS_AT_ONCE):
-        some = slice(first, first + POINTS_AT_ONCE)
-        binary = one_hot(points[some], starts)
-        least = agreeing[some, None].astype(np.float32)
-        for start in range(0, len(table), TABLE_ROWS_AT_ONCE):
-            rows = one_hot(table[start : start + TABLE_ROWS_AT_ONCE], starts)
-            counts[some] += [np.count_nonzero(row) for row in binary @ rows.T >= least]
-    return counts
+    rows = one_hot(table, starts).T
+    step = max(PAIRS_AT_ONCE // max(len(table), 1), 1)
+    for first in range(0, len(points), step):
+        some = slice(first, first + step)
+        yield some, one_hot(points[some], starts) @ rows

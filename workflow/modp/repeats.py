@@ -22,6 +22,7 @@ SHOWN = {
         "median_rank": "median rank",
         "closer_to_train": "closer to train",
         "membership_auc": "membership AUC",
+        "likelihood_auc": "likelihood AUC",
     },
 }
 """Measures of the printed tables, as far as a run has them; the Parquet file has all."""

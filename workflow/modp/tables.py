@@ -90,21 +90,29 @@ def _ratio(found: float, ideal: float) -> float:
     return found / ideal if ideal > 0 else np.nan
 
 
-def metrics(table: pd.DataFrame, three_way: pd.DataFrame, hidden: pd.DataFrame) -> dict[str, Any]:
+def metrics(
+    table: pd.DataFrame, three_way: pd.DataFrame, hidden: pd.DataFrame, attacked: pd.DataFrame
+) -> dict[str, Any]:
     """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
 
     Measures of the cells between questions end in ``_between``; ratios are over all cells.
 
     Parameters
     ----------
-    table, three_way, hidden : as :func:`accuracy_table`, :func:`three_way_table` and
-        :func:`privacy_table` return them
+    table, three_way, hidden, attacked : as :func:`accuracy_table`, :func:`three_way_table`,
+        :func:`privacy_table` and :func:`attacks_table` return them
     """
     accuracy: dict[str, Any] = {}
     privacy: dict[str, Any] = {}
     for line in hidden.to_dict("records"):
         place = _place(privacy, line)
         place |= {m: _number(line[m]) for m in ("entropy_bits", "nearest", "within_10", "median_rank")}
+    for line in attacked.to_dict("records"):
+        if line["measure"] in HEADLINE:
+            place = _place(privacy, line)
+            name = "_".join(filter(None, (HEADLINE[line["measure"]], line["question"])))
+            place[name] = _number(line["value"])
+            place[f"{name}_low"], place[f"{name}_high"] = _number(line["low"]), _number(line["high"])
     for line in table.to_dict("records"):
         place = _place(accuracy, line)
         suffix = "" if line["cells"] == "all" else f"_{line['cells']}"
@@ -131,6 +139,18 @@ def _place(tree: dict[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), DIGITS)
 
+
+HEADLINE = {
+    "closer_to_train": "closer_to_train",
+    "exact_train": "exact_train",
+    "exact_holdout": "exact_holdout",
+    "distance_auc": "membership_auc",
+    "distance_tpr": "membership_tpr",
+    "likelihood_auc": "likelihood_auc",
+    "likelihood_tpr": "likelihood_tpr",
+    "attribute_leak": "attribute_leak",
+}
+"""The measures of attacks that go into metrics.json, and their names there."""
 
 CELL_NAMES = {
     "all": "all cells i ≤ j, those inside a question included (as in the paper)",
@@ -349,12 +369,14 @@ def privacy_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     Parameters
     ----------
-    rows : ``model/variant`` -> one line a synthetic record, with entropy_bits, multiplicity and
-        causal_rank (blank for those that were not ranked)
+    rows : ``model/variant`` -> one line a synthetic record, with entropy_bits, multiplicity,
+        causal_rank and causal_rank_backwards (blank for those that were not ranked)
     """
     lines = []
     for name, found in rows.items():
-        ranks = found["causal_rank"].dropna().to_numpy(float)
+        ranks, backwards = (
+            found[column].dropna().to_numpy(float) for column in ("causal_rank", "causal_rank_backwards")
+        )
         model, _, variant = name.partition("/")
         known = len(ranks) > 0
         effective = effective_multiplicity(
@@ -371,6 +393,7 @@ def privacy_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "nearest": float(np.mean(ranks <= 1)) if known else np.nan,
                 "within_10": float(np.mean(ranks <= 10)) if known else np.nan,
                 "median_rank": float(np.median(ranks)) if known else np.nan,
+                "within_10_backwards": float(np.mean(backwards <= 10)) if known else np.nan,
             }
         )
     return pd.DataFrame(lines)
@@ -416,6 +439,8 @@ PRIVACY_NOTES = (
     "effective multiplicity: identical true records times 2^bits; median",
     "nearest, within 10: how often at most 1, or 10, true records are as close to a synthetic record as "
     "the true record that it was drawn from (Hamming distance; that one counted), ± one standard error",
+    "within 10 backwards: the same the other way round, how often at most 10 synthetic records are as close "
+    "to the true record as the one drawn from it",
     "none of this is a guarantee",
 )
 
@@ -425,7 +450,7 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
     rows = []
     for line in table.to_dict("records"):
         shares = []
-        for name in ("nearest", "within_10"):
+        for name in ("nearest", "within_10", "within_10_backwards"):
             p = line[name]
             error = np.sqrt(p * (1 - p) / line["ranked"]) if line["ranked"] else np.nan
             shares.append("" if np.isnan(p) else f"{100 * p:.2f} ± {100 * error:.2f} %")
@@ -440,8 +465,105 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
                 _shown(line["median_rank"], ",.0f"),
             ]
         )
-    headers = ["model", "variant", "bits", "effective multiplicity", "nearest", "within 10", "median rank"]
+    headers = ["model", "variant", "bits", "effective multiplicity", "nearest", "within 10"]
+    headers += ["within 10 backwards", "median rank"]
     return Printed("Causal partners", headers, rows, 2)
+
+
+def attacks_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return what attacks on each row found, a line a row, measure and, where one is guessed, question.
+
+    Parameters
+    ----------
+    rows : ``bootstrap``, ``marginals`` or ``model/variant`` -> lines with measure, question, value, low, high
+    """
+    parts = []
+    for name, found in rows.items():
+        model, _, variant = name.partition("/")
+        parts.append(found.assign(model=model, variant=variant))
+    return pd.concat(parts)[["model", "variant", "measure", "question", "value", "low", "high"]]
+
+
+ATTACKS_NOTES = (
+    "in brackets: 95 % intervals",
+    "train: the records that the models learnt from; holdout: records that they never saw, what a release "
+    "says of those it would say of anybody; of train as many at random as there are in the holdout, but "
+    "for the first column",
+    "bootstrap and marginals are the two ends: true records handed out, and records of independent answers",
+    "exact: synthetic records equal to a record that is unique there",
+    "closer to train: synthetic records nearer (number of differing answers, ties ½) to a train record than "
+    "to one of the holdout; 50 % is no leak. distance: to the nearest record, mean; nearest : second: mean "
+    "ratio of the distances to the nearest and the second nearest record; intervals are from random quarters "
+    "of synthetic, train and holdout records, without regard to households",
+    "membership: an attacker tells train from holdout records by their distance to the nearest synthetic "
+    "record, or, knowing the model's weights instead of the table, by the likelihood of their answers under "
+    "the model's predictions over that under independent answers; AUC 0.5 and 1 % found are no leak",
+    "guesses: an answer is guessed by the synthetic records that share most of the others; what train "
+    "records are guessed better than holdout ones is the leak. without: train records guessed from the "
+    "holdout instead",
+    "none of this is a guarantee: a cleverer attacker may find more",
+)
+
+
+def printed_attacks(table: pd.DataFrame) -> list[Printed]:
+    """Return the attacks for people: copies, membership, and guesses of each question."""
+    parts = [
+        (
+            "Copies and nearest records",
+            "",
+            {
+                "exact: all of train": ("exact", 100),
+                "exact: train": ("exact_train", 100),
+                "exact: holdout": ("exact_holdout", 100),
+                "closer to train": ("closer_to_train", 100),
+                "distance: train": ("distance_train", 1),
+                "distance: holdout": ("distance_holdout", 1),
+                "nearest : second, train": ("ratio_train", 1),
+                "nearest : second, holdout": ("ratio_holdout", 1),
+            },
+        ),
+        (
+            "Membership",
+            "",
+            {
+                "distance: AUC": ("distance_auc", 1),
+                "distance: found at 1 % false alarms": ("distance_tpr", 100),
+                "likelihood: AUC": ("likelihood_auc", 1),
+                "likelihood: found at 1 % false alarms": ("likelihood_tpr", 100),
+            },
+        ),
+    ]
+    guesses = {
+        "train": ("attribute_members", 100),
+        "holdout": ("attribute_others", 100),
+        "leak": ("attribute_leak", 100),
+        "train, without": ("attribute_without", 100),
+        "commonest answer": ("attribute_majority", 100),
+    }
+    questions = [question for question in table["question"].unique() if question]
+    parts += [(f"Guesses of {question}", question, guesses) for question in questions]
+    return [_printed_measures(table[table["question"] == q], caption, m) for caption, q, m in parts]
+
+
+def _printed_measures(table: pd.DataFrame, caption: str, measures: Mapping[str, tuple[str, int]]) -> Printed:
+    """One line a row of the run; ``measures`` is header -> measure, and 100 to show it in percent."""
+    rows = []
+    for (model, variant), part in table.groupby(["model", "variant"], sort=False):
+        found = part.set_index("measure")
+        cells = [
+            _bounded(found.loc[name], scale) if name in found.index else ""
+            for name, scale in measures.values()
+        ]
+        rows.append([str(model), str(variant), *cells])
+    return Printed(caption, ["model", "variant", *measures], rows, 2)
+
+
+def _bounded(line: pd.Series, scale: int) -> str:
+    if np.isnan(line["value"]):
+        return ""
+    form = ".2f" if scale == 100 else ".3f"
+    value, low, high = (f"{scale * line[name]:{form}}" for name in ("value", "low", "high"))
+    return f"{value}{' %' if scale == 100 else ''} ({low}–{high})".replace("-", "−")
 
 
 def document(heading: str, facts: Mapping[str, str], notes: Sequence[str], parts: Sequence[Printed]) -> str:

@@ -10,7 +10,7 @@ rule acquire:
     log:
         f"{LOGS}/acquire/{{file}}.log",
     wildcard_constraints:
-        file=one_of(DATASET.names),
+        file=one_of(SOURCES),
     params:
         base_url=PARAMS.census.base_url,
         downloads=PARAMS.census.downloads,
@@ -22,4 +22,4 @@ rule acquire:
 
 rule acquired:
     input:
-        expand(rules.acquire.output, file=DATASET.names),
+        expand(rules.acquire.output, file=SOURCES),

@@ -2,42 +2,48 @@ rule code:
     """Merge, cut into deciles, mark what is missing: raw columns become questions."""
     input:
         files=expand(rules.acquire.output.file, file=DATASET.names),
+        held=expand(rules.acquire.output.file, file=DATASET.held_names),
         dataset=DATASET_YAML,
         questions=QUESTIONS_YAML,
         code=code_of("code"),
     output:
         records=f"{RESULTS}/records.parquet",
+        holdout=f"{RESULTS}/holdout.parquet",
         codebook=f"{RESULTS}/codebook.json",
     log:
         f"{LOGS}/code.log",
     params:
         seed=PARAMS.seed,
-        order=DATASET.names,
+        share=PARAMS.holdout,
+        order=SOURCES,
     shell:
-        "python -m modp code --files {input.files:q} --dataset {input.dataset:q}"
-        " --questions {input.questions:q} --seed {params.seed} --records {output.records:q} --codebook {output.codebook:q}"
-        " --log {log:q}"
+        "python -m modp code --files {input.files:q} --held-files {input.held:q}"
+        " --dataset {input.dataset:q} --questions {input.questions:q} --share {params.share}"
+        " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
+        " --codebook {output.codebook:q} --log {log:q}"
 
 
 rule bootstrap:
-    """Resample the true records: the ideal that no synthesis can be expected to beat."""
+    """Draw the two ends: a resample of the true records, the ideal of fidelity, and independent answers."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         code=code_of("bootstrap"),
     output:
-        f"{RESULTS}/bootstrap.parquet",
+        bootstrap=synthetic(BOOTSTRAP),
+        marginals=synthetic(MARGINALS),
     log:
         f"{LOGS}/bootstrap.log",
     params:
         seed=PARAMS.seed,
     shell:
         "python -m modp bootstrap --records {input.records:q} --codebook {input.codebook:q}"
-        " --seed {params.seed} --out {output:q} --log {log:q}"
+        " --seed {params.seed} --bootstrap {output.bootstrap:q} --marginals {output.marginals:q}"
+        " --log {log:q}"
 
 
 rule coded:
     input:
         rules.code.output,
         rules.bootstrap.output,
-        measures(BOOTSTRAP, CELLS),
+        [measures(row, file) for row in ENDS for file in (CELLS, ATTACK)],

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
-from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, Params
+from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.questions import QuestionSet
@@ -35,11 +35,14 @@ NAME = Path(DATASET_YAML).stem
 RAW = f"data/raw/{NAME}"
 RESULTS = f"{PARAMS.results}/{NAME}"
 LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
+SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
 STATIONARY = list(PARAMS.stationary)
 CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
 TRIPLES = "triples.parquet"
-TABLES = ("accuracy", "three_way", "privacy", "mixing", "questions", "answers_by_blade")
+ATTACK, ROC = "attack.parquet", "roc.parquet"
+ENDS = (BOOTSTRAP, MARGINALS)
+TABLES = ("accuracy", "three_way", "privacy", "attacks", "mixing", "questions", "answers_by_blade")
 DRAWN = list(PARAMS.rows[1:])
 PUBLISHED = "workflow/published/accuracy.yaml"
 VARIANTS = {variant.row: variant for variant in PARAMS.variants}
@@ -75,6 +78,10 @@ def weights_of(row):
     return f"{RESULTS}/{row.partition('/')[0]}/model.safetensors"
 
 
+def family_of(row):
+    return "stationary" if row.partition("/")[0] in STATIONARY else "blades"
+
+
 def frontier(model):
     return f"{RESULTS}/frontier/{model}.parquet"
 
@@ -92,14 +99,14 @@ def instance(model, number):
 
 
 def synthetic(row):
-    return f"{RESULTS}/{row}.parquet" if row == BOOTSTRAP else f"{RESULTS}/{row}/synthetic.parquet"
+    return f"{RESULTS}/{row}.parquet" if row in ENDS else f"{RESULTS}/{row}/synthetic.parquet"
 
 
 def drawn_from(figure):
     """The files that a figure of params.yaml is drawn from, one for each row or model it names."""
     if figure.kind in GATE_FIGURES:
         return [gates(model) for model in figure.of]
-    file = PRIVACY if figure.kind in DRAWN_FIGURES else CELLS
+    file = {"attack_roc": ROC, **dict.fromkeys(DRAWN_FIGURES, PRIVACY)}.get(figure.kind, CELLS)
     return [measures(row, file) for row in figure.of]
 
 

@@ -13,6 +13,11 @@ FIGURES = {
             *[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
         ],
     ),
+    "risk_fidelity": (
+        "risk_fidelity",
+        [],
+        [f"{RESULTS}/tables/attacks.parquet", measures(MARGINALS, CELLS)],
+    ),
     **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in STATIONARY},
     "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
     "training": (

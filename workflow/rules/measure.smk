@@ -12,9 +12,9 @@ rule measure:
     log:
         f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
-        row=one_of(PARAMS.rows),
+        row=one_of([*PARAMS.rows, MARGINALS]),
     params:
-        drawn=lambda w: "" if w.row == BOOTSTRAP else "--drawn",
+        drawn=lambda w: "" if w.row in ENDS else "--drawn",
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
@@ -43,6 +43,33 @@ rule privacy:
         "python -m modp privacy --records {input.records:q} --codebook {input.codebook:q}"
         " --synthetic {input.synthetic:q} --row {wildcards.row:q} --seed {params.seed}"
         " --out {output:q} --log {log:q}"
+
+
+rule attack:
+    """Measure what one table tells of the people whom the models saw, against those held out."""
+    input:
+        records=rules.code.output.records,
+        holdout=rules.code.output.holdout,
+        codebook=rules.code.output.codebook,
+        synthetic=lambda w: synthetic(w.row),
+        weights=lambda w: [] if w.row in ENDS else weights_of(w.row),
+        code=code_of("attack"),
+    output:
+        attack=measures("{row}", ATTACK),
+        roc=measures("{row}", ROC),
+    log:
+        f"{LOGS}/attack/{{row}}.log",
+    wildcard_constraints:
+        row=one_of([*PARAMS.rows, MARGINALS]),
+    params:
+        family=lambda w: family_of(w.row),
+        attacked=PARAMS.attacked,
+        seed=PARAMS.seed,
+    shell:
+        "python -m modp attack --records {input.records:q} --holdout {input.holdout:q}"
+        " --codebook {input.codebook:q} --synthetic {input.synthetic:q} --row {wildcards.row:q}"
+        " --family {params.family} --weights {input.weights:q} --attacked {params.attacked:q}"
+        " --seed {params.seed} --out {output.attack:q} --roc {output.roc:q} --log {log:q}"
 
 
 rule frontier:
@@ -100,6 +127,7 @@ rule tables:
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
         privacy=[measures(row, PRIVACY) for row in DRAWN],
+        attacks=[measures(row, ATTACK) for row in [*PARAMS.rows, MARGINALS]],
         gates=gates(PARAMS.answers_by_blade.model),
         mixing=[mixing(model) for model in STATIONARY],
         code=code_of("tables"),
@@ -129,7 +157,7 @@ rule tables:
     shell:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
-        " --privacy {input.privacy:q} --gates {input.gates:q} --gates-of {params.model:q}"
+        " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q} --gates-of {params.model:q}"
         " --questions {params.questions:q} --mixing {input.mixing:q}"
         " --mixing-of {params.stationary:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"

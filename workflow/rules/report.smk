@@ -1,6 +1,6 @@
 # The logs that tell how long each step took, in the order of the work.
 LOGS_OF_STEPS = [
-    *expand(rules.acquire.log, file=DATASET.names),
+    *expand(rules.acquire.log, file=SOURCES),
     *rules.code.log,
     *rules.bootstrap.log,
     *expand(rules.train.log.text, model=MODELS),
@@ -11,6 +11,7 @@ LOGS_OF_STEPS = [
     *expand(rules.sweep.log, row=SWEPT),
     *expand(rules.measure.log, row=PARAMS.rows),
     *expand(rules.privacy.log, row=DRAWN),
+    *expand(rules.attack.log, row=[*PARAMS.rows, MARGINALS]),
     *expand(rules.frontier.log, model=[*MODELS, *STATIONARY]),
     *expand(rules.mixing.log, model=STATIONARY),
     *rules.tables.log,
@@ -23,7 +24,7 @@ rule page:
     input:
         dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
-        provenance=expand(rules.acquire.output.provenance, file=DATASET.names),
+        provenance=expand(rules.acquire.output.provenance, file=SOURCES),
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         tables=expand(f"{RESULTS}/tables/{{table}}.md", table=[*TABLES, "repeats"]),
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
@@ -62,7 +63,7 @@ rule card:
     input:
         dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
-        provenance=expand(rules.acquire.output.provenance, file=DATASET.names),
+        provenance=expand(rules.acquire.output.provenance, file=SOURCES),
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         three_way=f"{RESULTS}/tables/three_way.parquet",

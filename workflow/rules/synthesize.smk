@@ -63,7 +63,7 @@ rule sweep:
     wildcard_constraints:
         row=one_of(SWEPT),
     params:
-        family=lambda w: "stationary" if SWEPT[w.row].model in STATIONARY else "blades",
+        family=lambda w: family_of(w.row),
         sweeps=lambda w: SWEPT[w.row].sweeps,
         start=lambda w: SWEPT[w.row].start,
         zeros=PARAMS.zeros,

@@ -1,9 +1,9 @@
-"""Resample the true records with replacement."""
+"""Draw the two ends: a resample of the true records, and records of independent answers."""
 
 import argparse
 from pathlib import Path
 
-from modp import records, seeds
+from modp import draw, records, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 
@@ -13,13 +13,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--bootstrap", type=Path, required=True, help="with replacement: the most faithful")
+    parser.add_argument("--marginals", type=Path, required=True, help="answers shuffled: the most private")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw as many records as there are."""
     codes, codebook = coded(options.records, options.codebook)
     rows = seeds.generator(options.seed, "bootstrap").integers(0, len(codes), len(codes))
-    with written(options.out) as path:
-        records.write(path, codes[rows], codebook)
-    log(f"{len(codes):,} records resampled")
+    shuffled = draw.shuffled(codes, seeds.generator(options.seed, "marginals"))
+    for target, drawn in ((options.bootstrap, codes[rows]), (options.marginals, shuffled)):
+        with written(target) as path:
+            records.write(path, drawn, codebook)
+    log(f"{len(codes):,} records resampled, and as many of independent answers")

@@ -13,6 +13,7 @@ from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.config import load
 from modp.figures import (
+    attack_roc,
     crosstabs,
     frontier,
     gates,
@@ -20,12 +21,15 @@ from modp.figures import (
     merit,
     mixing,
     overview,
+    risk_fidelity,
     style,
     three_way,
     training,
 )
+from modp.params import BOOTSTRAP, MARGINALS
 from modp.privacy import effective_multiplicity
 from modp.pums.where import Dataset
+from modp.tables import row_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +171,26 @@ def _frontier(options: argparse.Namespace, title: str) -> Figure:
     return frontier.draw(points, rows, ideal, f"{title}\nfidelity against privacy")
 
 
+def _attack_roc(options: argparse.Namespace, title: str) -> Figure:
+    curves = {
+        name.replace("/", ", "): pd.read_parquet(path)
+        for name, path in zip(options.names, options.inputs, strict=True)
+    }
+    return attack_roc.draw(curves, f"{title}: attacks on membership")
+
+
+def _risk_fidelity(options: argparse.Namespace, title: str) -> Figure:
+    attacked, shuffled = (pd.read_parquet(path) for path in options.inputs)
+    table = pd.read_parquet(options.table)
+    table = table[table["cells"] == "all"]
+    medians = dict(zip(row_names(table), table["median"], strict=True))
+    medians[MARGINALS] = np.median(np.abs(shuffled["log_ratio"]))
+    points = attacked[attacked["measure"] == "closer_to_train"]
+    points = points.assign(name=row_names(points), end=points["variant"] == "")
+    points["ratio"] = points["name"].map(medians) / medians[BOOTSTRAP]
+    return risk_fidelity.draw(points, f"{title}\nrisk against fidelity")
+
+
 def _three_way(options: argparse.Namespace, title: str) -> Figure:
     medians = {
         name.replace("/", ", "): pd.read_parquet(path)["median"].dropna().to_numpy()
@@ -201,5 +225,7 @@ KINDS = {
     "frontier": _frontier,
     "three_way": _three_way,
     "mixing": _mixing,
+    "attack_roc": _attack_roc,
+    "risk_fidelity": _risk_fidelity,
     "training": _training,
 }

@@ -72,7 +72,7 @@ def _points(
 ) -> Iterator[tuple[str, float, np.ndarray]]:
     """Yield (curve, parameter, codes) for each point, first that of independent marginals."""
     rng = seeds.generator(options.seed, "frontier", options.model)
-    yield "marginals", 0.0, np.column_stack([rng.permutation(column) for column in codes.T])
+    yield "marginals", 0.0, draw.shuffled(codes, rng)
     if options.curve == "sweeps":
         model = stationary.load(options.source, codebook)
         seed = seeds.integer(options.seed, "frontier", options.model)

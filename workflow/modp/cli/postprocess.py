@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import draw, postprocess, records, seeds
+from modp import draw, postprocess, privacy, records, seeds
 from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
@@ -56,6 +56,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if variant.remove_zeros:
         keep = ~postprocess.violations(synthetic, zeros, starts)
         log(f"{variant.row}: {np.mean(~keep):.1%} of the records held a structural zero and were removed")
+    if variant.protect is not None:
+        exposed = privacy.deficient(privacy.multiplicity(codes), bits, variant.protect)
+        keep &= ~exposed
+        log(f"{variant.row}: {np.mean(exposed):.1%} of the records hide in a crowd below {variant.protect:g}")
     synthetic = synthetic[keep]
     if variant.swap:
         synthetic = _swapped(options, variant, synthetic, counts, zeros, len(codes), starts, log)

@@ -34,13 +34,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
     record = partner.filled(0).astype(np.int64)
     rng = seeds.generator(options.seed, "ranked", options.row)
     chosen = np.sort(rng.permutation(known)[:RANKED])
-    ranks = np.zeros(len(synthetic), np.int64)
+    ranks, backwards = np.zeros((2, len(synthetic)), np.int64)
     ranks[chosen] = privacy.causal_rank(codes, synthetic, record, chosen)
+    backwards[chosen] = privacy.causal_rank(codes, synthetic, record, chosen, backwards=True)
     table = {
         "record": pa.array(record, mask=np.ma.getmaskarray(partner)),
         "entropy_bits": extra["entropy_bits"],
         "multiplicity": pa.array(privacy.multiplicity(codes)[record], mask=np.ma.getmaskarray(partner)),
         "causal_rank": pa.array(ranks, mask=ranks == 0),
+        "causal_rank_backwards": pa.array(backwards, mask=ranks == 0),
     }
     with written(options.out) as path:
         pq.write_table(pa.table(table), path, compression="zstd")

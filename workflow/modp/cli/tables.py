@@ -15,6 +15,7 @@ from modp.cli.inputs import coded
 from modp.cli.output import Log, written
 from modp.config import load, read_yaml
 from modp.errors import InputError, did_you_mean
+from modp.params import MARGINALS
 from modp.pums.where import Dataset
 
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--privacy", type=Path, nargs="+", required=True, help="one file a row but the first")
+    parser.add_argument("--attacks", type=Path, nargs="+", required=True, help="a file a row, then marginals")
     parser.add_argument("--gates", type=Path, required=True, help="gate weights, for the answers by blade")
     parser.add_argument("--gates-of", required=True, help="the model that they are of")
     parser.add_argument("--questions", nargs="+", required=True, help="questions for the answers by blade")
@@ -61,6 +63,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     hidden = tables.privacy_table(
         {name: pd.read_parquet(path) for name, path in zip(options.rows[1:], options.privacy, strict=True)}
     )
+    attacked = tables.attacks_table(
+        {
+            name: pd.read_parquet(path)
+            for name, path in zip([*options.rows, MARGINALS], options.attacks, strict=True)
+        }
+    )
     three_way = tables.three_way_table(rows)
     traces = zip(options.mixing_of, options.mixing, strict=True)
     mixed = tables.mixing_table({name: pd.read_parquet(path) for name, path in traces})
@@ -80,11 +88,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
     write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
     write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
+    write("attacks", attacked, tables.ATTACKS_NOTES, tables.printed_attacks(attacked))
     write("mixing", mixed, tables.MIXING_NOTES, tables.printed_mixing(mixed))
     write("questions", asked, (), [tables.printed_questions(asked)])
     write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
     with written(options.metrics) as path:
-        path.write_text(json.dumps(tables.metrics(table, three_way, hidden), indent=1) + "\n")
+        path.write_text(json.dumps(tables.metrics(table, three_way, hidden, attacked), indent=1) + "\n")
     with written(options.parameters) as path:
         path.write_text(json.dumps(options.run, indent=1) + "\n")
     with written(options.plot) as path:

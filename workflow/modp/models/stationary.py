@@ -10,6 +10,7 @@ maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averag
 (Polyak and Juditsky, 1992).
 """
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -117,6 +118,23 @@ class Stationary:
     def tables(self) -> sweep.Tables:
         """Return the model laid out for :func:`modp.sweep.sweep`."""
         return sweep.tables(self.w, self.c, self.excluded, self.block_starts)
+
+    def predict(self, records: np.ndarray) -> np.ndarray:
+        """Return the odds of each question's categories given the record's other answers.
+
+        Parameters
+        ----------
+        records : one-hot, float32 (n, K); answers may stand in structural zeros
+
+        Returns
+        -------
+        float64 (n, K), to be normalised within questions; zero for a category that is in a structural
+        zero with another answer
+        """
+        logits = (records @ self.w + self.c).astype(np.float64)
+        for start, stop in itertools.pairwise(self.block_starts):
+            logits[:, start:stop] -= logits[:, start:stop].max(axis=1, keepdims=True)
+        return np.exp(logits) * (records @ self.excluded.astype(np.float32) == 0)
 
     def step(
         self,

@@ -62,6 +62,12 @@ class CensusSource(Strict):
         return [f"{stem}{STATES[state][0]:02}.csv"]
 
 
+class HoldoutFiles(Strict):
+    """Files of records to hold out, instead of a share of the data set's own."""
+
+    files: list[str] = Field(min_length=1)
+
+
 class Dataset(Strict):
     """Where a data set's records come from and which question set codes them.
 
@@ -74,7 +80,8 @@ class Dataset(Strict):
     records; ``unknown`` says what becomes of an answer that the question set does not know.
     ``published`` names the part of workflow/published/accuracy.yaml with the paper's numbers, for
     the paper's own data. ``year`` and ``span`` tell the vintage of ``files`` of Census's, which is
-    needed for those of five years.
+    needed for those of five years. ``holdout`` names files of records that are kept from the models,
+    like those that ``files`` names but of other people; then no share of the records is held out.
     """
 
     title: str
@@ -90,6 +97,7 @@ class Dataset(Strict):
     published: str | None = None
     year: int | None = Field(default=None, ge=2017)
     span: Literal["1-Year", "5-Year"] | None = None
+    holdout: HoldoutFiles | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
@@ -99,7 +107,7 @@ class Dataset(Strict):
             raise ValueError("'year' and 'span' go into 'census', or beside 'files'")
         if (self.year is None) != (self.span is None):
             raise ValueError("'year' and 'span' go together")
-        names = self.names
+        names = [*self.names, *self.held_names]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise ValueError(f"two files of the same name: {', '.join(twice)}")
@@ -124,9 +132,19 @@ class Dataset(Strict):
         """The source files' names without folders, in the order in which they are read."""
         return self.census.files if self.census else [PurePosixPath(f).name for f in self.files]
 
+    @property
+    def local_files(self) -> list[str]:
+        """The paths of the files that are not fetched, those to hold out last."""
+        return [*self.files, *(self.holdout.files if self.holdout else [])]
+
+    @property
+    def held_names(self) -> list[str]:
+        """The names, without folders, of the files to hold out."""
+        return [PurePosixPath(f).name for f in self.holdout.files] if self.holdout else []
+
     def path(self, name: str) -> str | None:
         """Return the local path of the source file ``name``, or None if it must be fetched."""
-        return None if self.census else self.files[self.names.index(name)]
+        return next((file for file in self.local_files if PurePosixPath(file).name == name), None)
 
     def agrees_with(self, records: str) -> None:
         """Raise InputError if the question set is for another kind of records than the files."""
@@ -173,7 +191,7 @@ def question_set_path(name: str) -> str:
 
 def require_files(dataset: Dataset, where: str) -> None:
     """Raise InputError naming the data set's local files that do not exist."""
-    missing = [file for file in dataset.files if not Path(file).is_file()]
+    missing = [file for file in dataset.local_files if not Path(file).is_file()]
     if missing:
         listing = "".join(f"\n  {file}" for file in missing)
         raise InputError(f"{where}: 'files' names what does not exist, seen from {Path.cwd()}:{listing}")

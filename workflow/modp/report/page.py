@@ -38,6 +38,10 @@ CAPTIONS = {
     "resample's; at 1 the two cannot be told apart.",
     "frontier": "Fidelity against privacy: low is faithful, left is private. Curves follow the number of "
     "sweeps, or the share of true answers passed through.",
+    "attack_roc": "How many of the people whom the models saw an attacker finds, at each rate of taking "
+    "others for them; the grey line is guessing.",
+    "risk_fidelity": "Whether synthetic records lie closer to the records the models saw than to others, "
+    "against fidelity: left is private, low is faithful; bars are 95 % intervals.",
     "three_way": "Errors of crosstabs of three questions, row by row.",
     "mixing": "How fast a stationary model's chains forget each answer of the true record.",
     "training": "The loss over all records during training, model by model.",

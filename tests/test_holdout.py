@@ -1,0 +1,143 @@
+"""Records held out: households whole, the size asked for, and no trace of them in what models learn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import SHARED, shared
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modp import coding, holdout
+from modp.__main__ import main
+from modp.config import check
+from modp.errors import InputError
+from modp.pums.where import Dataset
+from modp.questions import QuestionSet
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def recipes(*questions):
+    content = {"name": "q", "title": "q", "records": "persons", "questions": list(questions)}
+    return check(content, QuestionSet, "q")
+
+
+MONEY = {"name": "MONEY", "label": "money", "deciles": {"of": "known"}, "missing": "not asked"}
+KIND = {"name": "KIND", "label": "kind", "categories": {1: "one", 2: "two"}}
+
+
+def columns(money, kind):
+    return {
+        "MONEY": np.ma.masked_less(np.array(money, np.int32), 0),
+        "KIND": np.ma.masked_less(np.array(kind, np.int32), 0),
+    }
+
+
+@given(st.lists(st.integers(0, 9), max_size=60), st.floats(0, 0.99), st.integers(0, 99))
+def test_households_stay_together_and_no_more_than_the_share_is_held_out(households, share, seed):
+    names = np.ma.masked_equal(np.array(households, int), 0)
+    held = holdout.split(names, share, rng(seed))
+    for name in set(households) - {0}:
+        assert len(set(held[np.array(households) == name])) == 1
+    assert held.sum() <= round(share * len(households))
+
+
+def test_single_records_and_blank_households_are_held_out_one_by_one():
+    assert holdout.split(np.ma.array(np.arange(1000)), 0.2, rng()).sum() == 200
+    assert holdout.split(np.ma.masked_all(1000, int), 0.2, rng()).sum() == 200
+    words = np.ma.array(np.array(["A", "A", "B", "C"], object))
+    assert holdout.split(words, 0.0, rng()).sum() == 0
+
+
+def test_the_same_seed_holds_out_the_same_and_another_others():
+    names = np.ma.array(np.arange(500))
+    one, same, other = (holdout.split(names, 0.3, rng(s)) for s in (1, 1, 2))
+    assert (one == same).all() and (one != other).any()
+
+
+@given(st.integers(0, 99), st.integers(1, 40))
+def test_what_is_held_out_changes_nothing_in_the_codes_of_the_others(seed, others):
+    r = rng(seed)
+    money, kind = r.integers(-1, 50, 200 + others), r.integers(1, 3, 200 + others)
+    order = r.permutation(200 + others)
+    kept = order < 200
+    mixed = columns(
+        *(np.where(kept, x[np.minimum(order, 199)], 10 * x[order]) for x in (money, 1 + 0 * kind))
+    )
+    mixed["KIND"] = np.ma.array(kind.astype(np.int32))
+    alone = {name: values[kept] for name, values in mixed.items()}
+    codes, codebook = coding.code(mixed, recipes(MONEY, KIND), rng(7), None, kept)
+    expected, expected_book = coding.code(alone, recipes(MONEY, KIND), rng(7))
+    assert (codes[kept] == expected).all()
+    assert codebook == expected_book
+
+
+def test_an_answer_held_out_falls_into_the_deciles_of_the_others():
+    money = [*range(10, 110, 10), 5_000, 1, 57, 1_000_000]
+    kept = np.arange(len(money)) < 10
+    codes, codebook = coding.code(columns(money, [1] * len(money)), recipes(MONEY, KIND), rng(), None, kept)
+    assert codes[:10, 0].tolist() == list(range(1, 11))  # category 0 is "not asked"
+    assert codes[10:, 0].tolist() == [10, 1, 6, 10]  # the edge between 50 and 60 is at about 55
+    assert "1,000,000" not in codebook.to_json() and "5,000" not in codebook.to_json()
+
+
+def test_an_unknown_answer_held_out_makes_no_category_and_is_told():
+    kind = [1, 2, 7, 2, 7, 9, -1]
+    kept = np.array([1, 1, 1, 1, 0, 0, 0], bool)
+    raw = columns([1] * 7, kind)
+    said = []
+    codes, codebook = coding.code(raw, recipes(KIND, MONEY), rng(), said.append, kept)
+    assert [c.code for c in codebook.questions[0].categories] == ["1", "2", "value 7"]
+    assert codes[:, 0].tolist() == [0, 1, 2, 1, 2, coding.UNKNOWN, coding.UNKNOWN]
+    assert len(said) == 1 and "7 (1 records)" in said[0] and "9" not in said[0]
+    with pytest.raises(InputError, match=r"7 \(2 records\), 9 \(1 records\), blank \(1 records\)"):
+        coding.code(raw, recipes(KIND, MONEY), rng(), None, kept)
+
+
+def step(folder, dataset, *more):
+    """Run the step ``code`` on a CSV of households of two, and return the three tables' lengths."""
+    out = [str(folder / name) for name in ("records.parquet", "holdout.parquet", "codebook.json")]
+    options = ["--dataset", str(dataset), "--seed", "3", "--records", out[0], "--holdout", out[1]]
+    assert main(["code", *options, "--codebook", out[2], *map(str, more)]) == 0
+    return [pd.read_parquet(path) for path in out[:2]]
+
+
+def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path):
+    (tmp_path / "q.yaml").write_text(
+        "name: q\ntitle: q\nrecords: persons\nquestions:\n"
+        "- {name: WHO, label: who, deciles: {of: known}}\n- {name: ONE, label: one, categories: {1: one}}\n"
+    )
+    (tmp_path / "d.yaml").write_text("title: d\nquestions: q\nfiles: [a.csv]\n")
+    rows = [f"2021HU{i // 2:07},{i},1" for i in range(100)]
+    (tmp_path / "a.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(rows) + "\n")
+    (tmp_path / "b.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(f"x{i},{i},1" for i in range(7)) + "\n")
+    source = ["--questions", tmp_path / "q.yaml", "--files", tmp_path / "a.csv"]
+    records, held = step(tmp_path, tmp_path / "d.yaml", *source, "--share", 0.2)
+    assert (len(records), len(held)) == (80, 20)
+    assert list(records.columns) == list(held.columns) == ["WHO", "ONE"]
+    assert records["WHO"].value_counts().tolist() == [8] * 10
+    records, held = step(tmp_path, tmp_path / "d.yaml", *source, "--held-files", tmp_path / "b.csv")
+    assert (len(records), len(held)) == (100, 7)
+    assert held["WHO"].unique().tolist() == ["1"]
+    records, held = step(tmp_path, tmp_path / "d.yaml", *source, "--share", 0)
+    assert (len(records), len(held)) == (100, 0)
+
+
+def test_a_data_sets_files_to_hold_out_are_files_of_it():
+    content = {"title": "d", "questions": "q", "files": ["x/a.csv"], "holdout": {"files": ["y/b.csv"]}}
+    dataset = check(content, Dataset, "d")
+    assert (dataset.names, dataset.held_names) == (["a.csv"], ["b.csv"])
+    assert (dataset.path("a.csv"), dataset.path("b.csv")) == ("x/a.csv", "y/b.csv")
+    with pytest.raises(InputError, match="two files of the same name: a.csv"):
+        check({**content, "holdout": {"files": ["y/a.csv"]}}, Dataset, "d")
+
+
+def test_real_households_stay_together(tmp_path):
+    source = shared("data", "person_2021_ak_wv_wy.parquet")
+    names = pd.read_parquet(source, columns=["SERIALNO"])["SERIALNO"].to_numpy(object)
+    held = holdout.split(np.ma.array(names, mask=False), 0.2, rng())
+    assert 0.199 < held.mean() <= 0.2
+    assert not set(names[held]) & set(names[~held])
+    assert SHARED.exists()
