@@ -79,7 +79,7 @@ def weights_of(row):
 
 
 def family_of(row):
-    return "stationary" if row.partition("/")[0] in STATIONARY else "blades"
+    return "stationary" if Path(row).parts[0] in STATIONARY else "blades"
 
 
 def frontier(model):
