@@ -62,6 +62,7 @@ HIDDEN = pd.DataFrame(
     [
         {"model": "m", "variant": v, "records": 1000, "entropy_bits": 3.0, "ranked": ranked}
         | {"log10_effective_multiplicity": 2.0, "nearest": 0.02, "within_10": 0.1, "median_rank": 1234.0}
+        | {"within_10_backwards": 0.2}
         for v, ranked in (("swapped", 900), ("good", 900), ("none", 0))
     ]
 )
@@ -105,8 +106,9 @@ def test_the_headline_says_what_was_measured_and_nothing_else():
     assert fidelity.value == "1.09 ×" and "1.02" in fidelity.meaning and "5.1%" in fidelity.meaning
     assert zeros.value == "7 of 1,000"
     assert rank.value == "10.00 ± 1.00 %" and "1,234" in rank.meaning
-    metrics = {"privacy": {"m": {"good": {"closer_to_train": 0.508}}}}
-    assert page.headline("m/good", TABLE, HIDDEN, metrics)[-1].value == "0.508"
+    closer = {"closer_to_train": 0.508, "closer_to_train_low": 0.49, "closer_to_train_high": 0.52}
+    metrics = {"privacy": {"m": {"good": closer}}}
+    assert page.headline("m/good", TABLE, HIDDEN, metrics)[-1].value == "0.508 (0.490–0.520)"
     assert len(page.headline("m/none", TABLE, HIDDEN, metrics)) == 2, "no ranks, no attack"
 
 
@@ -181,7 +183,7 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     assert "| bootstrap | 0.050 | 1.00 |" in text and "other/plain" not in text
     assert "`m/good` closer_to_train: 0.508" in text and "within_10: " not in text
     assert "3 blades" in text and "- loss: z\n```" in text and "sha256 `f00`" in text
-    assert "| m | good | 3.0 | 10^2.0 | 2.00 ± 0.47 % | 10.00 ± 1.00 % | 1,234 |" in text
+    assert "| m | good | 3.0 | 10^2.0 | 2.00 ± 0.47 % | 10.00 ± 1.00 % | 20.00 ± 1.33 % | 1,234 |" in text
     assert not re.search(r"[{}]", text)
 
 
@@ -242,6 +244,15 @@ def made(tmp_path_factory) -> Path:
                 *("privacy", *coded, "--synthetic", own / "table.parquet"),
                 *("--row", row, "--out", own / "privacy.parquet"),
             )
+    records.write(at / "holdout.parquet", rng.permuted(true, axis=0)[:100], CODEBOOK)
+    for row in (*ROWS, "marginals"):
+        (at / row).mkdir(exist_ok=True)
+        source = row if row in ROWS else ROWS[0]
+        step(
+            *("attack", *coded, "--holdout", at / "holdout.parquet", "--row", row),
+            *("--synthetic", at / source / "table.parquet"),
+            *("--out", at / row / "attack.parquet", "--roc", at / row / "roc.parquet"),
+        )
     pd.DataFrame(rng.random((n, 2))).rename(columns=str).to_parquet(at / "gates.parquet")
     (at / "published.yaml").write_text("{}\n")
     step(
@@ -249,6 +260,7 @@ def made(tmp_path_factory) -> Path:
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
         *("--summaries", *[at / r / "s.json" for r in ROWS]),
         *("--privacy", *[at / r / "privacy.parquet" for r in ROWS[1:]]),
+        *("--attacks", *[at / r / "attack.parquet" for r in (*ROWS, "marginals")]),
         *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
         *("--run", "{}", "--parameters", at / "parameters.json"),

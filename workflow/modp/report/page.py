@@ -130,14 +130,16 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
                 "Small is private.",
             )
         )
-    closer = _at(metrics, "privacy", *row.split("/"), "closer_to_train")
+    closer, low, high = (
+        _at(metrics, "privacy", *row.split("/"), f"closer_to_train{bound}") for bound in ("", "_low", "_high")
+    )
     if closer is not None:
         found.append(
             Number(
-                f"{closer:.3f}",
+                f"{closer:.3f} ({low:.3f}–{high:.3f})",
                 "closer to train",
                 "How often a synthetic record is nearer to the records it was made from than to as many "
-                "that were held out. 0.5 is no leak.",
+                "that were held out, with its 95 % interval. 0.5 is no leak.",
             )
         )
     return found
