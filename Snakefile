@@ -14,6 +14,7 @@ include: "workflow/rules/synthesize.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/anonymeter.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.

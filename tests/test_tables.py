@@ -114,3 +114,15 @@ def test_attacks_are_printed_with_their_bounds_and_blank_where_there_are_none():
     assert copies.rows[0][5] == "51.00 % (49.00–53.00)" and copies.rows[0][2] == ""
     assert membership.rows[0] == ["bootstrap", "", "", "", "", ""]
     assert guesses.caption == "Guesses of PINCP" and guesses.rows[1][4] == "2.00 % (−1.00–5.00)"
+
+
+def test_anonymeters_risks_stand_in_the_lines_of_the_other_attacks():
+    risks = {
+        name: {"risk": 0.1 * k, "low": 0.0, "high": 0.3}
+        for k, name in enumerate(("singling_out", "linkability", "inference"))
+    }
+    table = tables.anonymeter_table({"m/v": risks | {"secret": "JOB", "attacks": 5}})
+    assert table.iloc[1].tolist() == ["m", "v", "linkability", "", 0.1, 0.0, 0.3]
+    shown = tables.printed_anonymeter(table)
+    assert shown.headers == ["model", "variant", "singling out", "linkability", "inference"]
+    assert shown.rows[0][:2] == ["m", "v"] and shown.rows[0][3].startswith("10")

@@ -29,6 +29,7 @@ STEPS = {
     "repeats": "gather the metrics of a run and its repeats",
     "figure": "draw one figure",
     "report": "put everything about a run into one page",
+    "anonymeter": "put Anonymeter's risks beside the other attacks",
     "card": "write the card of one model",
     "compare": "compare two runs: parameters that differ, metrics with their change",
     "convert": "turn weights that the author of the paper published into a model of ours",

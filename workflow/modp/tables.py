@@ -545,6 +545,42 @@ def printed_attacks(table: pd.DataFrame) -> list[Printed]:
     return [_printed_measures(table[table["question"] == q], caption, m) for caption, q, m in parts]
 
 
+ANONYMETER = {
+    "singling_out": "singling out",
+    "linkability": "linkability",
+    "inference": "inference",
+}
+"""The risks that Anonymeter measures."""
+
+ANONYMETER_NOTES = (
+    "Anonymeter's risks: by how much more often an attack succeeds on train records than on the holdout, as "
+    "a share of what it could; singling out by four questions, linking two halves of the questions, "
+    "inferring the attacked question from all others; 500 attacks each, or as many as the holdout allows",
+)
+
+
+def anonymeter_table(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return Anonymeter's risks in the lines of :func:`attacks_table`.
+
+    Parameters
+    ----------
+    rows : ``bootstrap``, ``marginals`` or ``model/variant`` -> risk -> risk, low, high
+    """
+    found = {}
+    for row, risks in rows.items():
+        lines = [
+            (name, "", risks[name]["risk"], risks[name]["low"], risks[name]["high"]) for name in ANONYMETER
+        ]
+        found[row] = pd.DataFrame(lines, columns=["measure", "question", "value", "low", "high"])
+    return attacks_table(found)
+
+
+def printed_anonymeter(table: pd.DataFrame) -> Printed:
+    """Return Anonymeter's risks for people."""
+    measures = {header: (name, 100) for name, header in ANONYMETER.items()}
+    return _printed_measures(table, "Anonymeter", measures)
+
+
 def _printed_measures(table: pd.DataFrame, caption: str, measures: Mapping[str, tuple[str, int]]) -> Printed:
     """One line a row of the run; ``measures`` is header -> measure, and 100 to show it in percent."""
     rows = []

@@ -1,0 +1,43 @@
+"""Put the risks that Anonymeter found beside the other attacks."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from modp import tables
+from modp.cli.output import Log, written
+from modp.config import load
+from modp.pums.where import Dataset
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
+    parser.add_argument("--attacks", type=Path, required=True, help="the table of attacks")
+    parser.add_argument("--rows", nargs="+", required=True, help="names of the rows that were attacked")
+    parser.add_argument("--risks", type=Path, nargs="+", required=True, help="JSON, one file a row")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=Path, nargs=2, required=True, help="Parquet, Markdown")
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Read, join, write."""
+    risks = {
+        row: json.loads(path.read_text(encoding="utf-8"))
+        for row, path in zip(options.rows, options.risks, strict=True)
+    }
+    found = tables.anonymeter_table(risks)
+    table = pd.concat([pd.read_parquet(options.attacks), found])
+    parts = [*tables.printed_attacks(table[~table["measure"].isin(tables.ANONYMETER)])]
+    parts.append(tables.printed_anonymeter(found))
+    facts = {"data": load(options.dataset, Dataset).title, "seed": str(options.seed)}
+    notes = [*tables.ATTACKS_NOTES, *tables.ANONYMETER_NOTES]
+    parquet, markdown = options.out
+    with written(parquet) as path:
+        table.to_parquet(path, index=False)
+    with written(markdown) as path:
+        heading = f"Attacks, Anonymeter's among them — {facts['data']}"
+        path.write_text(tables.document(heading, facts, notes, parts), encoding="utf-8")
+    log(f"{markdown}: {len(risks)} rows")
