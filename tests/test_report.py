@@ -187,6 +187,27 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     assert not re.search(r"[{}]", text)
 
 
+def test_a_statement_says_what_was_measured_with_its_interval():
+    three_way = TABLE[TABLE["cells"] == "all"][["model", "variant", "median", "ratio_median"]]
+    run = card.Run("Tiny", CODEBOOK, [], 5, TABLE, HIDDEN, three_way, {"privacy": {}})
+    lines = [
+        ("m", "good", "exact_train", "", 0.01, 0.0, 0.02),
+        ("m", "good", "exact_holdout", "", 0.004, 0.0, 0.01),
+        ("m", "good", "distance_auc", "", 0.51, 0.49, 0.53),
+        ("m", "good", "attribute_leak", "JOB", 0.015, -0.01, 0.04),
+        ("m", "good", "likelihood_auc", "", np.nan, np.nan, np.nan),
+        ("n", "other", "distance_auc", "", 0.9, 0.8, 1.0),
+    ]
+    columns = ["model", "variant", "measure", "question", "value", "low", "high"]
+    text = card.statement("m", run, pd.DataFrame(lines, columns=columns), 250)
+    assert "250 others" in text and "## m/good" in text and "n/other" not in text
+    assert "1.00 (0.00 to 2.00) % of the synthetic records equal" in text and "0.40 (0.00 to 1.00) %" in text
+    assert "with probability 0.510 (0.490 to 0.530)" in text and "nan" not in text
+    assert "JOB is guessed right" in text and "1.50 (-1.00 to 4.00) percentage points" in text
+    assert "10.00 ± 1.00 % of 900 cases" in text
+    assert "No records were kept" in card.statement("m", run, pd.DataFrame(lines, columns=columns), 0)
+
+
 def test_a_log_tells_when_its_step_ended_and_how_long_it_took(tmp_path):
     log = Log(tmp_path / "train.log")
     assert time_of(log.path) is None and time_of(tmp_path / "none.log") is None

@@ -59,7 +59,7 @@ rule page:
 
 
 rule card:
-    """Write the card of one model."""
+    """Write the card of one model, and the statement on its privacy."""
     input:
         dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
@@ -68,10 +68,13 @@ rule card:
         privacy=f"{RESULTS}/tables/privacy.parquet",
         three_way=f"{RESULTS}/tables/three_way.parquet",
         metrics=rules.tables.output.metrics,
-        template=template("card.md.j2"),
+        attacks=f"{RESULTS}/tables/attacks.parquet",
+        holdout=rules.code.output.holdout,
+        templates=[template("card.md.j2"), template("privacy.md.j2")],
         code=code_of("card"),
     output:
-        report(
+        statement=f"{RESULTS}/{{model}}/privacy.md",
+        card=report(
             f"{RESULTS}/{{model}}/card.md",
             category="Model cards",
             caption="../report/card.rst",
@@ -95,7 +98,8 @@ rule card:
         " --provenance {input.provenance:q} --name {wildcards.model:q} --family {params.family}"
         " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
-        " --seed {params.seed} --out {output:q} --log {log:q}"
+        " --attacks {input.attacks:q} --holdout {input.holdout:q} --seed {params.seed}"
+        " --statement {output.statement:q} --out {output.card:q} --log {log:q}"
 
 
 rule cards:

@@ -1,10 +1,11 @@
-"""Write the card of one model."""
+"""Write the card of one model, and the statement on its privacy."""
 
 import argparse
 import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 from modp.cli.inputs import source
 from modp.cli.output import Log, written
@@ -27,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--privacy", type=Path, required=True)
     parser.add_argument("--three-way", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--attacks", type=Path, required=True, help="the table of attacks")
+    parser.add_argument("--holdout", type=Path, required=True, help="the records held out")
+    parser.add_argument("--statement", type=Path, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True)
 
@@ -47,4 +51,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     text = card.card(options.name, options.family, json.loads(options.model), rows, found)
     with written(options.out) as path:
         path.write_text(text, encoding="utf-8")
-    log(f"{options.out} written")
+    attacks = pd.read_parquet(options.attacks)
+    held = pq.read_metadata(options.holdout).num_rows
+    with written(options.statement) as path:
+        path.write_text(card.statement(options.name, found, attacks, held), encoding="utf-8")
+    log(f"{options.out} and {options.statement} written")

@@ -30,6 +30,7 @@ TREATMENTS = {
     "pass_through": "each true answer kept with probability {}",
     "threshold": "where a record's loss is above this quantile, its next instance taken: {}",
     "remove_zeros": "records that hold a structural zero removed",
+    "protect": "records whose effective multiplicity is below {} removed",
     "swap": "answers exchanged between records where the crosstab gains: {}",
     "sweeps": "sweeps from the true records, question by question: {}",
     "start": "the sweeps start from: {}",
@@ -83,6 +84,96 @@ def card(
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
     )
+
+
+SENTENCES = (
+    (
+        "exact_train",
+        100,
+        "{} % of the synthetic records equal a true record that nobody else shares; of as many records held "
+        "out it is {other} %, which is chance.",
+    ),
+    (
+        "closer_to_train",
+        100,
+        "{} % of the synthetic records are closer to a record that the model saw than to one it did not. "
+        "50 % is no leak.",
+    ),
+    (
+        "distance_auc",
+        1,
+        "Somebody with the table who must tell which of two people was in the data is right with probability "
+        "{}. 0.5 is a coin.",
+    ),
+    (
+        "distance_tpr",
+        100,
+        "If he may accuse 1 % of the people who were not in it, he finds {} % of those who were. "
+        "1 % is no better than chance.",
+    ),
+    ("likelihood_auc", 1, "With the model's weights instead of the table he is right with probability {}."),
+    ("likelihood_tpr", 100, "Accusing 1 % of the others, he then finds {} %."),
+    (
+        "attribute_leak",
+        100,
+        "{question} is guessed right from a person's other answers {} percentage points more often for "
+        "people who were in the data. 0 is no leak.",
+    ),
+)
+"""Measure of an attack, 100 if in percent, and what it means."""
+
+
+def statement(name: str, run: Run, attacks: pd.DataFrame, holdout: int) -> str:
+    """Return the statement on the privacy of one model's tables as Markdown.
+
+    Parameters
+    ----------
+    name : the model
+    attacks : the table of attacks, as :func:`modp.tables.attacks_table` returns it
+    holdout : number of records held out
+    """
+    own = attacks[attacks["model"] == name]
+    hidden = run.hidden.set_index(row_names(run.hidden))
+    rows = [
+        (f"{name}/{variant}", [*_of_ranks(hidden.loc[f"{name}/{variant}"]), *_of_attacks(part)])
+        for variant, part in own.groupby("variant", sort=False)
+    ]
+    return template("privacy.md.j2").render(
+        name=name,
+        title=run.title,
+        seed=run.seed,
+        train=int(run.table["records"].iloc[0]),
+        holdout=holdout,
+        rows=rows,
+    )
+
+
+def _of_ranks(line: pd.Series) -> list[str]:
+    if not line["ranked"]:
+        return ["No synthetic record was drawn from a true one, so there is no causal partner to be found."]
+    p = line["within_10"]
+    error = np.sqrt(p * (1 - p) / line["ranked"])
+    return [
+        f"The true record that a synthetic one was drawn from is among its ten nearest in {100 * p:.2f} ± "
+        f"{100 * error:.2f} % of {line['ranked']:,} cases (one standard error)."
+    ]
+
+
+def _of_attacks(part: pd.DataFrame) -> list[str]:
+    holdout = part[part["measure"] == "exact_holdout"]
+    other = _bounds(holdout.iloc[0], 100) if len(holdout) else ""
+    sentences = []
+    for measure, scale, words in SENTENCES:
+        for _, line in part[part["measure"] == measure].iterrows():
+            if not np.isnan(line["value"]):
+                sentences.append(words.format(_bounds(line, scale), other=other, question=line["question"]))
+    return sentences
+
+
+def _bounds(line: pd.Series, scale: int) -> str:
+    digits = 2 if scale == 100 else 3
+    value, low, high = (f"{scale * line[k]:.{digits}f}" for k in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
 
 
 def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
