@@ -205,11 +205,11 @@ def test_the_page_and_the_cards_are_of_this_run(finished):
     script = (folder / "logs/sample/run.js").read_text()
     steps = json.loads(script.removeprefix("window.modpRun = ").rstrip(";\n"))["steps"]
     jobs = {step: number for step, number, _ in steps}
-    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 6, 1)
+    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 7, 1)
     assert "../../logs/sample/run.js" in text
     for model, row in (("model_2_3", "sequential"), ("model_1_1", "plain"), ("pairs", "sweeps-2")):
         card = (folder / f"results/sample/{model}/card.md").read_text()
-        assert card.count(f"{model}/{row}") == 2 and "bootstrap" in card
+        assert card.count(f"{model}/{row}") == 3 and "bootstrap" in card
 
 
 def test_snakemake_reports_in_categories(finished):

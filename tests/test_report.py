@@ -173,7 +173,10 @@ def test_treatments_are_said_in_words_for_every_default_row():
 
 def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     three_way = TABLE[TABLE["cells"] == "all"][["model", "variant", "median", "ratio_median"]]
-    metrics = {"privacy": {"m": {"good": {"within_10": 0.1, "closer_to_train": 0.508}}}}
+    metrics = {
+        "privacy": {"m": {"good": {"within_10": 0.1, "closer_to_train": 0.508, "closer_to_train_low": 0.5}}}
+    }
+    metrics["privacy"]["m"]["good"] |= {"closer_to_train_high": 0.516, "membership_auc": None}
     source = {"file": "a.zip", "source": "there/a.zip", "sha256": "f00"}
     other = pd.DataFrame([line("other", "plain", 3, 3, 3)])
     run = card.Run("Tiny", CODEBOOK, [source], 5, pd.concat([TABLE, other]), HIDDEN, three_way, metrics)
@@ -181,7 +184,7 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     text = card.card("m", "blades", parameters, [{"name": "good", "pass_through": 0.5}], run)
     assert "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1,000 | 7 |" in text
     assert "| bootstrap | 0.050 | 1.00 |" in text and "other/plain" not in text
-    assert "`m/good` closer_to_train: 0.508" in text and "within_10: " not in text
+    assert "`m/good`: closer_to_train 0.508 (0.5 to 0.516)\n" in text and "within_10 0" not in text
     assert "3 blades" in text and "- loss: z\n```" in text and "sha256 `f00`" in text
     assert "| m | good | 3.0 | 10^2.0 | 2.00 ± 0.47 % | 10.00 ± 1.00 % | 20.00 ± 1.33 % | 1,234 |" in text
     assert not re.search(r"[{}]", text)

@@ -221,12 +221,19 @@ def _shown(value: float, form: str) -> str:
     return "" if np.isnan(value) else f"{value:{form}}"
 
 
-def other_measures(metrics: Mapping[str, Any], model: str) -> list[tuple[str, str, str]]:
-    """Return (variant, measure, value) of what metrics.json says of privacy beyond the privacy table."""
+def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
+    """Return variant -> what metrics.json says of privacy beyond the privacy table, with its bounds."""
     known = ("entropy_bits", "nearest", "within_10", "median_rank")
-    return [
-        (variant, measure, _shown(value, ".4g"))
-        for variant, measures in metrics["privacy"].get(model, {}).items()
-        for measure, value in measures.items()
-        if measure not in known and isinstance(value, int | float)
-    ]
+    texts = {}
+    for variant, measures in metrics["privacy"].get(model, {}).items():
+        numbers = [name for name, value in measures.items() if isinstance(value, int | float)]
+        others = [n for n in numbers if n not in known and not n.endswith(("_low", "_high"))]
+        if others:
+            texts[variant] = ", ".join(f"{name} {_bounded(name, measures)}" for name in others)
+    return texts
+
+
+def _bounded(name: str, measures: Mapping[str, Any]) -> str:
+    bounds = [measures.get(f"{name}_{side}") for side in ("low", "high")]
+    within = "" if None in bounds else " ({:.4g} to {:.4g})".format(*bounds)
+    return f"{measures[name]:.4g}{within}"
