@@ -34,6 +34,8 @@ INSTEAD = {
     ),
     # Installs old libraries; the step that joins its results is tested by itself.
     "snakemake anonymeter --cores 2": "snakemake anonymeter --cores 2 --dry-run",
+    # Five fits of each private model.
+    "snakemake epsilon --cores 2": "snakemake epsilon --cores 2 --dry-run",
     # All stages of an experiment take minutes; the first one shows that DVC takes the parameters.
     "dvc exp run -S models.model_5_15.blades=3": "dvc exp run -S models.model_5_15.blades=3 acquire",
     "dvc exp run --queue -S models.model_5_15.blades=2,4 -S swept.1.sweeps=2,10": (

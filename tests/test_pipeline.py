@@ -60,6 +60,16 @@ SMALL = {
         },
     ],
     "stationary": {"pairs": {"most_windows": 1}},
+    "private": {
+        "noisy": {
+            "epsilon": 10,
+            "delta": 1e-5,
+            "pairs": 0.1,
+            "chains": 500,
+            "public_edges": True,
+            "noise": "seeded",
+        }
+    },
     "swept": [
         {"model": "pairs", "name": "sweeps-2", "sweeps": 2},
         {"model": "model_2_3", "name": "sequential", "sweeps": 1},
@@ -205,7 +215,7 @@ def test_the_page_and_the_cards_are_of_this_run(finished):
     script = (folder / "logs/sample/run.js").read_text()
     steps = json.loads(script.removeprefix("window.modpRun = ").rstrip(";\n"))["steps"]
     jobs = {step: number for step, number, _ in steps}
-    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 7, 1)
+    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 8, 1)
     assert "../../logs/sample/run.js" in text
     for model, row in (("model_2_3", "sequential"), ("model_1_1", "plain"), ("pairs", "sweeps-2")):
         card = (folder / f"results/sample/{model}/card.md").read_text()
@@ -284,7 +294,9 @@ def test_both_engines_name_the_same_files(finished):
         return [p for p in places if file == p or file.startswith(p + "/")]
 
     told_of_the_holdout = {f for f, read in inputs.items() if any("holdout.parquet" in r for r in read)}
-    assert {Path(f).name for f in told_of_the_holdout} == {"attack.parquet", "roc.parquet"}
+    # The statement on privacy, written together with the card, says how many were held out.
+    told = {"attack.parquet", "roc.parquet", "privacy.md", "card.md"}
+    assert {Path(f).name for f in told_of_the_holdout} == told
     covered = set()
     for stage, (deps, outs) in stages.items():
         made = {file for file in inputs if within(file, outs)}

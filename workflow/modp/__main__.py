@@ -15,6 +15,8 @@ STEPS = {
     "bootstrap": "resample the records: the ideal that a synthesis is compared with",
     "train": "fit a model in stages",
     "fit": "fit a stationary model",
+    "fit_private": "fit a stationary model within a privacy budget, and draw its table",
+    "epsilon": "trace a private model's fidelity along epsilon",
     "gates": "write the weights that a model's gate gives its blades",
     "synthesize": "draw instances from a model",
     "sweep": "redraw the true records question by question",

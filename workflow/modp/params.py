@@ -14,6 +14,9 @@ Zeros = Literal["sample", "stated"]
 """What counts as a structural zero: a cell that no true record is in, or what the question set states."""
 
 BOOTSTRAP = "bootstrap"
+RELEASED = "released"
+"""The one table drawn from a private model."""
+
 MARGINALS = "marginals"
 RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
@@ -136,6 +139,29 @@ class StationaryModel(Strict):
     chains: int | None = Field(default=None, ge=100)
 
 
+class PrivateModel(Strict):
+    """A stationary pairwise model with a formal guarantee, and the one table that is drawn from it.
+
+    With or without any one record the released table and the model are nearly as likely to come out the
+    way they did: (``epsilon``, ``delta``)-differential privacy. ``selection`` says which pair tables are
+    measured: ``adaptive`` measures, one after the other, those that the model gets wrong, ``pairs`` times as
+    many as there are questions; ``uniform`` and ``proportional`` measure all. Category lists and stated
+    structural zeros are taken to be public. Decile edges come from the true records, so that a question set
+    with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
+    another year's file for instance. ``noise: secret`` draws the noise from the operating system's
+    entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
+    it away. ``chains`` bounds their number while pairs are chosen.
+    """
+
+    epsilon: float = Field(gt=0, le=100)
+    delta: float = Field(gt=0, lt=1)
+    selection: Literal["uniform", "proportional", "adaptive"] = "adaptive"
+    pairs: float = Field(default=4.0, gt=0)
+    chains: int = Field(default=6000, ge=100)
+    public_edges: bool = False
+    noise: Literal["secret", "seeded"] = "secret"
+
+
 class SweptRow(Strict):
     """One row of the accuracy table: records redrawn one question after the other.
 
@@ -232,6 +258,7 @@ class Params(Strict):
     zeros: Zeros
     models: dict[Name, BladesModel] = Field(min_length=1)
     stationary: dict[Name, StationaryModel]
+    private: dict[Name, PrivateModel]
     variants: list[Variant] = Field(min_length=1)
     swept: list[SweptRow]
     figures: dict[Name, FigureRecipe]
@@ -253,7 +280,7 @@ class Params(Strict):
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
         return figures
 
-    @field_validator("models", "stationary")
+    @field_validator("models", "stationary", "private")
     @classmethod
     def _names_are_free(cls, models: dict[str, Any]) -> dict[str, Any]:
         for name in models:
@@ -266,6 +293,9 @@ class Params(Strict):
         for name in self.stationary:
             if name in self.models:
                 raise ValueError(f"stationary.{name}: there is a model of that name under 'models'")
+        for name in self.private:
+            if name in self.models or name in self.stationary:
+                raise ValueError(f"private.{name}: there is another model of that name")
         for at, variant in enumerate(self.variants):
             place = f"variants.{at} ({variant.row})"
             self._require_model(place, variant.model)
@@ -311,5 +341,6 @@ class Params(Strict):
 
     @property
     def rows(self) -> list[str]:
-        """The rows of the accuracy table: the bootstrap, every variant, every swept table."""
-        return [BOOTSTRAP, *(v.row for v in self.variants), *(s.row for s in self.swept)]
+        """The rows of the accuracy table: the bootstrap, every variant, swept and released table."""
+        drawn = [*self.variants, *self.swept]
+        return [BOOTSTRAP, *(d.row for d in drawn), *(f"{name}/{RELEASED}" for name in self.private)]

@@ -1,17 +1,14 @@
 # Anonymeter pins old libraries, so it lives in an environment of its own: snakemake anonymeter --cores 2
-ANONYMETER = ".anonymeter"
-
-
 rule anonymeter_environment:
     """Make the environment, beside the project's own."""
     input:
         "workflow/envs/anonymeter.txt",
     output:
-        touch(f"{ANONYMETER}/ready"),
+        touch(".anonymeter/ready"),
     log:
         "logs/anonymeter.log",
     params:
-        folder=ANONYMETER,
+        folder=lambda w, output: Path(output[0]).parent,
     shell:
         "python -m venv {params.folder:q} && {params.folder:q}/bin/pip install -r {input:q} > {log:q} 2>&1"
 
@@ -31,7 +28,7 @@ rule anonymeter_risks:
     wildcard_constraints:
         row=one_of([*PARAMS.rows, MARGINALS]),
     params:
-        folder=ANONYMETER,
+        folder=lambda w, input: Path(str(input.ready)).parent,
         secret=PARAMS.attacked[:1] or [""],
         seed=PARAMS.seed,
     shell:

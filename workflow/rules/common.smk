@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 from modp import engines
 from modp.config import check, load
 from modp.errors import InputError
-from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, Params
+from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, RELEASED, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.questions import QuestionSet
@@ -38,6 +38,7 @@ LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
 STATIONARY = list(PARAMS.stationary)
+PRIVATE = list(PARAMS.private)
 CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
 TRIPLES = "triples.parquet"
 ATTACK, ROC = "attack.parquet", "roc.parquet"
@@ -79,7 +80,7 @@ def weights_of(row):
 
 
 def family_of(row):
-    return "stationary" if Path(row).parts[0] in STATIONARY else "blades"
+    return "stationary" if Path(row).parts[0] in [*STATIONARY, *PRIVATE] else "blades"
 
 
 def frontier(model):

@@ -181,7 +181,7 @@ rule repeat:
     params:
         run=PARAMS.model_dump_json(),
         seed=lambda w: PARAMS.seed + int(w.number) - 1,
-        folder=lambda w: f"{RESULTS}/repeats/{w.number}",
+        folder=lambda w, output: Path(output[0]).with_suffix(""),
         name=NAME,
     shell:
         "python -m modp repeat --run {params.run:q} --seed {params.seed} --folder {params.folder:q}"

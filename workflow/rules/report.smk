@@ -5,6 +5,7 @@ LOGS_OF_STEPS = [
     *rules.bootstrap.log,
     *expand(rules.train.log.text, model=MODELS),
     *expand(rules.fit.log, model=STATIONARY),
+    *expand(rules.fit_private.log, model=PRIVATE),
     *expand(rules.gates.log, model=MODELS),
     *expand(rules.synthesize.log, model=MODELS),
     *expand(rules.postprocess.log, row=VARIANTS),
@@ -83,15 +84,18 @@ rule card:
     log:
         f"{LOGS}/{{model}}/card.log",
     wildcard_constraints:
-        model=one_of([*MODELS, *STATIONARY]),
+        model=one_of([*MODELS, *STATIONARY, *PRIVATE]),
     params:
-        family=lambda w: "stationary" if w.model in STATIONARY else "blades",
-        model=lambda w: {**PARAMS.models, **PARAMS.stationary}[w.model].model_dump_json(),
+        family=lambda w: "private" if w.model in PRIVATE else family_of(w.model),
+        model=lambda w: {**PARAMS.models, **PARAMS.stationary, **PARAMS.private}[
+            w.model
+        ].model_dump_json(),
         rows=lambda w: [
             row.model_dump_json()
             for row in [*PARAMS.variants, *PARAMS.swept]
             if row.model == w.model
-        ],
+        ]
+        + [json.dumps({"name": RELEASED}) for model in PRIVATE if model == w.model],
         seed=PARAMS.seed,
     shell:
         "python -m modp card --dataset {input.dataset:q} --codebook {input.codebook:q}"
@@ -104,4 +108,4 @@ rule card:
 
 rule cards:
     input:
-        expand(rules.card.output, model=[*MODELS, *STATIONARY]),
+        expand(rules.card.output, model=[*MODELS, *STATIONARY, *PRIVATE]),

@@ -48,11 +48,13 @@ def run(options: argparse.Namespace, log: Log) -> None:
         metrics=json.loads(options.metrics.read_text()),
     )
     rows = [json.loads(row) for row in options.rows]
-    text = card.card(options.name, options.family, json.loads(options.model), rows, found)
+    parameters = json.loads(options.model)
+    text = card.card(options.name, options.family, parameters, rows, found)
+    guaranteed = card.guarantee(parameters) if options.family == "private" else []
     with written(options.out) as path:
         path.write_text(text, encoding="utf-8")
     attacks = pd.read_parquet(options.attacks)
     held = pq.read_metadata(options.holdout).num_rows
     with written(options.statement) as path:
-        path.write_text(card.statement(options.name, found, attacks, held), encoding="utf-8")
+        path.write_text(card.statement(options.name, found, attacks, held, guaranteed), encoding="utf-8")
     log(f"{options.out} and {options.statement} written")

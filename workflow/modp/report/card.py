@@ -24,6 +24,12 @@ METHODS = {
         "true ones, question by question, each given the record's current other answers; pairs of answers "
         "that no true record has are never drawn."
     ),
+    "private": (
+        "Stationary, with a formal guarantee: one distribution over records with a weight for every pair of "
+        "answers whose table was measured ({selection} selection), fitted to one-way and pair tables with "
+        "Gaussian noise alone. Records are the fit's last chains, which began at draws from the noisy "
+        "one-way tables; there is no true record that one was drawn from."
+    ),
 }
 
 TREATMENTS = {
@@ -83,7 +89,43 @@ def card(
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
+        guaranteed=guarantee(parameters) if family == "private" else [],
     )
+
+
+GUARANTEE = (
+    "({epsilon:g}, {delta:g})-differential privacy holds for the released table and the model's weights "
+    "together, where two data sets are neighbours if one has one record more. Whatever somebody "
+    "concludes from them, he would have concluded nearly as likely had a given record not been there: at "
+    "most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
+    "One record is protected, not a household: for four people of one the factor is the fourth power.",
+    "Taken to be public: the questions and their categories, the structural zeros that the question set "
+    "states{edges}. Nothing else was taken from the true records but through a counted budget.",
+    "The numbers below, and every other file of this run, were computed from the true records and are "
+    "not covered: they are for who holds these. Each further release from the same records adds to ε and δ.",
+)
+NOISE = {
+    "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
+    "made for cryptography.",
+    "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
+    "then nothing is guaranteed. Before a release set `noise: secret` in `params.yaml`.",
+}
+
+
+def guarantee(parameters: Mapping[str, Any]) -> list[str]:
+    """Return what a private model guarantees, in plain words.
+
+    Parameters
+    ----------
+    parameters : what params.yaml says of the model
+    """
+    edges = (
+        ", and the edges of deciles, which params.yaml says are known from elsewhere"
+        if parameters["public_edges"]
+        else ""
+    )
+    facts = {**parameters, "factor": np.exp(parameters["epsilon"]), "edges": edges}
+    return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[parameters["noise"]]]
 
 
 SENTENCES = (
@@ -123,7 +165,9 @@ SENTENCES = (
 """Measure of an attack, 100 if in percent, and what it means."""
 
 
-def statement(name: str, run: Run, attacks: pd.DataFrame, holdout: int) -> str:
+def statement(
+    name: str, run: Run, attacks: pd.DataFrame, holdout: int, guaranteed: Sequence[str] = ()
+) -> str:
     """Return the statement on the privacy of one model's tables as Markdown.
 
     Parameters
@@ -131,6 +175,7 @@ def statement(name: str, run: Run, attacks: pd.DataFrame, holdout: int) -> str:
     name : the model
     attacks : the table of attacks, as :func:`modp.tables.attacks_table` returns it
     holdout : number of records held out
+    guaranteed : sentences on what is guaranteed
     """
     own = attacks[attacks["model"] == name]
     hidden = run.hidden.set_index(row_names(run.hidden))
@@ -145,6 +190,7 @@ def statement(name: str, run: Run, attacks: pd.DataFrame, holdout: int) -> str:
         train=int(run.table["records"].iloc[0]),
         holdout=holdout,
         rows=rows,
+        guaranteed=guaranteed,
     )
 
 

@@ -1,0 +1,41 @@
+"""How close a private model comes, against the epsilon of its guarantee."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from modp.figures import style
+
+TICKS = (0.5, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50)
+
+
+def draw(table: pd.DataFrame, title: str) -> Figure:
+    """Draw the three measures of d as multiples of a bootstrap resample's against ε, both on log axes.
+
+    Parameters
+    ----------
+    table : columns epsilon and delta, median, mean_abs and rms as ratios, and independent_median …, the
+        ratios of records whose answers are independent
+    """
+    figure, axis = style.single(title, 0.75)
+    for measure, name in style.MEASURE_NAMES.items():
+        colour = style.MEASURE_COLOURS[measure]
+        mark = style.MEASURE_MARKS[measure]
+        axis.plot(table["epsilon"], table[measure], marker=mark, color=colour, label=name)
+        axis.axhline(table[f"independent_{measure}"].iloc[0], color=colour, linestyle=":", linewidth=1)
+    axis.plot([], [], color=style.GUIDE, linestyle=":", linewidth=1, label="independent answers")
+    axis.axhline(1, color=style.GUIDE, linewidth=0.9, label="bootstrap resample", zorder=0)
+    axis.set(xscale="log", yscale="log")
+    axis.xaxis.set_major_locator(FixedLocator(list(table["epsilon"])))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.yaxis.set_major_locator(FixedLocator(TICKS))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
+    axis.set_xlabel(f"ε, with δ = {table['delta'].iloc[0]:g} (smaller is more private)")
+    axis.set_ylabel("|ln ratio|, multiple of a bootstrap's")
+    style.note(
+        axis, ", ".join(f"{e:g}: {r:.2f}×" for e, r in zip(table["epsilon"], table["median"], strict=True))
+    )
+    figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=8)
+    return figure
