@@ -230,6 +230,27 @@ def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray |
     return total[:, :size]
 
 
+def gains(
+    codes: np.ndarray, w: np.ndarray, c: np.ndarray, block_starts: np.ndarray, threads: int
+) -> np.ndarray:
+    """Sum weights over the answers and pairs of answers of each record: Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r].
+
+    Parameters
+    ----------
+    codes : int16 of shape (n, Q)
+    w, c : shapes (K, K), symmetric, and (K,)
+
+    Returns
+    -------
+    float64 (n,), the same to the bit on any number of threads
+    """
+    rows, starts = np.ascontiguousarray(codes, np.int16), np.ascontiguousarray(block_starts, np.int64)
+    pairs, single = np.ascontiguousarray(w, np.float64), np.ascontiguousarray(c, np.float64)
+    parts = range(0, len(rows), ROWS_AT_ONCE)
+    work = lambda start: _gain_rows(rows[start : start + ROWS_AT_ONCE], starts, pairs, single)  # noqa: E731
+    return np.concatenate([np.empty(0), *in_threads(work, parts, threads)])
+
+
 @torch.no_grad()
 def sweep_on(
     device: torch.device, codes: np.ndarray, model: Tables, seed: int, number: int, entropy: bool = False
@@ -479,6 +500,24 @@ def _count_pairs(codes, starts):
                     shared += _ones(left[k] & right[k])
                 counts[a, b] += np.int64(shared)
     return counts
+
+
+@compiled
+def _gain_rows(codes, starts, w, c):
+    """Sum weights over each row's answers and pairs of answers: see :func:`gains`."""
+    questions = codes.shape[1]
+    sums = np.zeros(codes.shape[0])
+    answers = np.empty(questions, np.int64)
+    for i in range(codes.shape[0]):
+        total = 0.0
+        for q in range(questions):
+            answers[q] = starts[q] + codes[i, q]
+            total += c[answers[q]]
+            row = w[answers[q]]
+            for r in range(q):
+                total += row[answers[r]]
+        sums[i] = total
+    return sums
 
 
 @compiled

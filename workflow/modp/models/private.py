@@ -318,10 +318,10 @@ class _Fitting:
     def _lay_out(self) -> None:
         """Lay measured tables out, made consistent with the margins, beside their precision."""
         for (q, r), (table, sigma) in self.measured.items():
-            rows, columns = self.blocks[q], self.blocks[r]
-            repaired = consistent(table, self.margins[rows], self.margins[columns])
-            self.target[rows, columns], self.target[columns, rows] = repaired, repaired.T
-            self.precision[rows, columns] = self.precision[columns, rows] = 1 / sigma**2
+            one, other = self.blocks[q], self.blocks[r]
+            repaired = consistent(table, self.margins[one], self.margins[other])
+            self.target[one, other], self.target[other, one] = repaired, repaired.T
+            self.precision[one, other] = self.precision[other, one] = 1 / sigma**2
         self.precision[self.excluded] = 0
 
     def _update(self, step: float) -> None:
@@ -342,5 +342,19 @@ class _Fitting:
         common = settings.pair_step / max(1, len(self.measured))
         longer = (COMMON / np.minimum(expected / self.n, COMMON)) ** settings.rare_power
         steps = step * np.minimum(common * longer, settings.most_pair_step)
-        w = model.w + np.where(self.precision > 0, steps * newton, 0)
-        self.model = replace(model, w=w, c=model.c + step * settings.margin_step * margins)
+        more_w = np.where(self.precision > 0, steps * newton, 0)
+        more_c = step * settings.margin_step * margins
+        self._resample(more_w, more_c)
+        self.model = replace(model, w=model.w + more_w, c=model.c + more_c)
+
+    def _resample(self, more_w: np.ndarray, more_c: np.ndarray) -> None:
+        """Let the chains follow a change of the weights, each kept in proportion to what it gains by it.
+
+        Population annealing (Hukushima and Iba, 2003). Sweeps alone do not move records between groups that
+        rare or excluded answers keep apart.
+        """
+        gains = sweep.gains(self.chains, more_w, more_c, self.block_starts, self.threads)
+        cumulative = np.cumsum(np.exp(gains - gains.max()))
+        rng = seeds.generator(self.seed, "private", "resample", str(self.number))
+        at = (rng.random() + np.arange(len(gains))) * (cumulative[-1] / len(gains))
+        self.chains = self.chains[np.minimum(np.searchsorted(cumulative, at), len(gains) - 1)]
