@@ -13,7 +13,7 @@ from conftest import codebook_of
 from test_stationary import STARTS, correlated, expected_crosstab
 
 from modp import crosstab, dp, postprocess, records, sweep
-from modp.cli import fit_private
+from modp.cli import epsilon, fit_private
 from modp.cli.output import Log
 from modp.errors import InputError
 from modp.models import private, stationary
@@ -138,6 +138,20 @@ def test_stated_zeros_are_never_drawn_and_the_samples_own_are_not_known():
     assert not free.model.excluded.any()
 
 
+def test_groups_that_no_sweep_connects_get_their_shares():
+    # Two questions of the same answer, all other pairs excluded: no sweep changes a record. Chains that
+    # start from independent margins hold the answers in proportion to the squares of their shares.
+    starts = np.array([0, 2, 4])
+    excluded = np.zeros((4, 4), bool)
+    excluded[[0, 3, 1, 2], [3, 0, 2, 1]] = True
+    answers = (np.arange(5000) % 10 < 2).astype(np.int16)
+    counts = sweep.crosstab(np.column_stack([answers, answers]), starts, 1)
+    gate = dp.Gate(counts, starts, 1000.0, np.random.default_rng(1))
+    release = private.release(gate, starts, excluded, QUICK, 1, 1, lambda _: None)
+    assert (release.codes[:, 0] == release.codes[:, 1]).all()
+    assert release.codes[:, 0].mean() == pytest.approx(0.2, abs=0.01)
+
+
 def test_same_seed_same_records_on_any_number_of_threads():
     codes = correlated(6000)
     one, two = (released(codes, 1.0, threads=threads)[0] for threads in (1, 2))
@@ -221,6 +235,30 @@ def test_edges_from_the_true_records_are_refused_unless_said_to_be_public(tmp_pa
     assert "public_edges: true" in str(failure.value) and "private.dp" in str(failure.value)
     assert not (tmp_path / "synthetic.parquet").exists()
     step(tmp_path, codebook, RECIPE.model_copy(update={"public_edges": True}))
+
+
+def test_the_trace_along_epsilon_compares_with_bootstrap_and_independence(tmp_path):
+    codebook = codebook_of(3, 2, 4)
+    step(tmp_path, codebook, RECIPE)
+    (tmp_path / "data.yaml").write_text("title: Three questions\nquestions: stums\nfiles: [x.csv]\n")
+    options = argparse.Namespace(
+        records=tmp_path / "records.parquet",
+        codebook=tmp_path / "codebook.json",
+        dataset=tmp_path / "data.yaml",
+        name="dp",
+        model=RECIPE.model_dump(),
+        epsilons=[0.1, 50.0],
+        seed=1,
+        threads=1,
+        table=tmp_path / "epsilon.parquet",
+        out=[tmp_path / "epsilon.png", tmp_path / "epsilon.pdf"],
+    )
+    epsilon.run(options, Log(None))
+    table = pd.read_parquet(options.table)
+    assert table["epsilon"].tolist() == [0.1, 50.0] and (table["rho"] > 0).all()
+    assert table["mean_abs"][1] < table["mean_abs"][0]
+    assert table["mean_abs"][1] < 2.5 < table["independent_mean_abs"][1]
+    assert options.out[0].read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_guarantee_says_its_numbers_and_whether_the_noise_can_be_taken_away():

@@ -276,3 +276,15 @@ def test_residuals_by_hand():
 def test_too_many_questions_are_refused():
     with pytest.raises(ValueError, match="255"):
         sweep.tables(np.zeros((256, 256)), np.zeros(256), np.zeros((256, 256), bool), np.arange(257))
+
+
+def test_gains_are_the_sums_of_weights_over_a_records_answers():
+    rng = np.random.default_rng(1)
+    codes = random_codes(5000, STARTS, rng)
+    w, c = rng.normal(size=(17, 17)), rng.normal(size=17)
+    w = w + w.T
+    found = sweep.gains(codes, w, c, STARTS, 2)
+    single = c[records.columns(codes, STARTS)].sum(axis=1)
+    assert found == pytest.approx(single + crosstab.record_sums(codes, STARTS, w))
+    assert np.array_equal(found, sweep.gains(codes, w, c, STARTS, 1))
+    assert len(sweep.gains(codes[:0], w, c, STARTS, 1)) == 0
