@@ -149,7 +149,7 @@ def _all_pairs(gate: Gate, fitting: "_Fitting", report: Callable[[Measured], Non
 
 def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable[[Measured], None]) -> None:
     settings, sizes = fitting.settings, np.diff(fitting.block_starts)
-    rounds = min(len(fitting.pairs), round(settings.pairs * len(sizes)))
+    rounds = min(len(fitting.pairs), max(1, round(settings.pairs * len(sizes))))
     choice = settings.choices * total / rounds
     table = gate.left / rounds - choice
     sigma = 1 / math.sqrt(2 * float(table))
