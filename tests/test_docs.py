@@ -10,8 +10,8 @@ from test_pipeline import SMALL, run, workspace
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
-BY_HAND = ("runs",)
-"""Pages whose commands take too many full runs for a test: tried by hand."""
+TOO_LONG = ("runs",)
+"""Pages whose commands take too many full runs for a test."""
 
 STAGES = [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}]
 TINY = SMALL | {
@@ -58,7 +58,7 @@ def commands(page: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if commands(p) and p.stem not in BY_HAND], ids=lambda page: page.stem
+    "page", [p for p in PAGES if commands(p) and p.stem not in TOO_LONG], ids=lambda page: page.stem
 )
 def test_commands_of_the_documents_run(page, tmp_path):
     folder = workspace(tmp_path / "modp", TINY)
