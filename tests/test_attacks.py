@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from modp import attacks, draw
 from modp.crosstab import structural_zeros
 from modp.models import stationary
-from modp.records import one_hot
 
 # distance of synthetic (row) to train and holdout (columns):
 #            000 011 111 | 001 110 100
@@ -268,7 +267,8 @@ def test_nothing_is_claimed_where_there_is_nothing_to_measure():
     assert all(np.isnan([e.value, e.low, e.high]).all() for e in estimates)
 
 
-def test_the_stationary_models_predictions_are_its_conditionals():
+@pytest.mark.parametrize("triples", [np.zeros((0, 3), int), np.array([[0, 2, 1]])], ids=["pairs", "triple"])
+def test_the_stationary_models_predictions_are_its_conditionals(triples):
     """Against the enumerated distribution of three questions, one pair of answers excluded."""
     starts = np.array([0, 2, 4, 7])
     w = np.triu(rng(6).normal(size=(7, 7)), 1)
@@ -279,14 +279,23 @@ def test_the_stationary_models_predictions_are_its_conditionals():
     counts[0, 4] = counts[4, 0] = 0
     excluded = structural_zeros(counts, starts)
     w[excluded] = 0
-    model = stationary.Stationary(w.astype(np.float32), c.astype(np.float32), excluded, starts)
+    v = rng(8).normal(size=(2, 3, 2) if len(triples) else 0)  # in the order of the questions 0, 2, 1
+    model = stationary.Stationary(
+        *(x.astype(np.float32) for x in (w, c)),
+        excluded,
+        starts,
+        triples=triples,
+        values=v.ravel().astype(np.float32),
+    )
     states = np.array(list(itertools.product(range(2), range(2), range(3))), np.int16)
     places = states + starts[:-1]
     weight = {
-        tuple(s): 0.0 if excluded[p[0], p[2]] else np.exp(c[p].sum() + w[np.ix_(p, p)].sum() / 2)
+        tuple(s): 0.0
+        if excluded[p[0], p[2]]
+        else np.exp(c[p].sum() + w[np.ix_(p, p)].sum() / 2 + (v[s[0], s[2], s[1]] if v.size else 0))
         for s, p in zip(states.tolist(), places, strict=True)
     }
-    found = draw.normalised(model.predict(one_hot(states, starts)), starts)
+    found = draw.normalised(model.predict(states), starts)
     for row, state in zip(found, states.tolist(), strict=True):
         for q in range(3):
             size = int(starts[q + 1] - starts[q])

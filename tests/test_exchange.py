@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_sweep import chi_square, probabilities, random_model, states
 
 from modp import exchange, sweep
 from modp.crosstab import crosstab
@@ -59,6 +60,23 @@ def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
     used = expected > 0
     chi2 = ((counts - expected)[used] ** 2 / expected[used]).sum()
     assert chi2 < 20.5  # the 0.1% point of five degrees of freedom
+
+
+def test_exchanges_keep_the_distribution_of_a_model_with_triples():
+    # With sweeps left out, since they would mend what exchanges do wrong.
+    starts = np.array([0, 2, 4, 6, 8, 10])
+    triples = ((0, 1, 2), (1, 2, 3), (0, 2, 4), (1, 3, 4), (0, 3, 4))
+    strength = (
+        np.array([[0, 9, 1, 2, 3], [9, 0, 4, 1, 2], [1, 4, 0, 1, 5], [2, 1, 1, 0, 8], [3, 2, 5, 8, 0]]) / 10
+    )
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model = random_model(starts, rng, triples=triples)
+        codes = states(starts)[rng.choice(32, 60_000, p=probabilities(model))]
+        moved, accepted = exchange.exchange(codes, model, exchange.Links(strength), 12, rng, 2)
+        statistic, freedom = chi_square(moved, model)
+        assert accepted > 0.1 and (moved != codes).mean() > 0.02
+        assert statistic < freedom + 5 * np.sqrt(2 * freedom)
 
 
 def test_questions_that_fix_each_other_are_set_free():

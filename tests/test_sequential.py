@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from modp import sequential
 from modp.crosstab import crosstab, structural_zeros
 from modp.postprocess import violations
+from modp.sweep import tables
 
 STARTS = np.array([0, 2, 5])
 
@@ -77,7 +78,7 @@ def test_fresh_records_hold_no_structural_zero_and_follow_the_weights():
     excluded[0, 4] = excluded[4, 0] = True
     w = np.zeros((5, 5))
     c = np.log([0.5, 0.5, 0.2, 0.3, 0.5])
-    codes = sequential.fresh(w, c, excluded, STARTS, 20_000, rng)
+    codes = sequential.fresh(tables(w, c, excluded, STARTS), 20_000, rng)
     assert not violations(codes, excluded, STARTS).any()
     share = np.bincount(codes[:, 1], minlength=3) / 20_000
     assert np.abs(share[0] / share[1] - 2 / 3).max() < 0.05
@@ -87,4 +88,5 @@ def test_fresh_records_that_cannot_be_completed_are_an_error():
     every = np.ones((5, 5), bool)
     every[:2, :2] = every[2:, 2:] = False
     with pytest.raises(ValueError, match="3 records could not be drawn"):
-        sequential.fresh(np.zeros((5, 5)), np.zeros(5), every, STARTS, 3, np.random.default_rng(0))
+        model = tables(np.zeros((5, 5)), np.zeros(5), every, STARTS)
+        sequential.fresh(model, 3, np.random.default_rng(0))

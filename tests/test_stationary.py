@@ -27,6 +27,14 @@ def correlated(n: int) -> np.ndarray:
     return np.column_stack([first, second, third]).astype(np.int16)
 
 
+def parity(n: int) -> np.ndarray:
+    """Records of three questions of which no pair, but only the three together, hangs together."""
+    rng = np.random.default_rng(2)
+    first, second = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    third = np.where(rng.random(n) < 0.7, (first + second) % 2, rng.integers(0, 4, n))
+    return np.column_stack([first, second, third]).astype(np.int16)
+
+
 def fitted(codes: np.ndarray, settings: Settings | None = None, seed: int = 1, threads: int = 2):
     lines = []
     return *stationary.fit(
@@ -87,8 +95,9 @@ def test_history_is_what_was_reported(fit):
     assert all(0 < line.changed < 1 for line in history)
 
 
-def test_same_seed_same_bytes_on_any_number_of_threads(tmp_path):
-    codes = correlated(5_000)
+@pytest.mark.parametrize("records_of", [lambda: correlated(5_000), lambda: parity(5_000)])
+def test_same_seed_same_bytes_on_any_number_of_threads(records_of, tmp_path):
+    codes = records_of()
     short = Settings(start_epochs=2, most_windows=1, levels=(1.0,))
     one, two, other = (fitted(codes, short, seed, threads) for seed, threads in ((1, 1), (1, 2), (2, 2)))
     for name, fit in (("1", one), ("2", two), ("3", other)):
@@ -186,28 +195,31 @@ TINY = Settings(start_epochs=1, window=3, most_windows=4, settle=2, exchanges=0)
 
 
 def same(one: tuple, other: tuple) -> None:
-    for name in ("w", "c", "excluded", "block_starts"):
+    for name in ("w", "c", "excluded", "block_starts", "triples", "values"):
         assert np.array_equal(getattr(one[0], name), getattr(other[0], name))
     assert np.array_equal(one[1], other[1])
     assert one[2] == other[2]
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("records_of", "settings"),
     [
-        TINY,
-        replace(TINY, chains=1500, exchanges=2),
-        replace(TINY, pair_step=12.0, most_pair_step=4.0, margin_step=8.0),
+        (correlated, TINY),
+        (correlated, replace(TINY, chains=1500, exchanges=2)),
+        (correlated, replace(TINY, pair_step=12.0, most_pair_step=4.0, margin_step=8.0)),
+        (parity, replace(TINY, exchanges=2)),
+        (parity, replace(TINY, chains=1500)),
     ],
-    ids=["all", "subset", "diverging"],
+    ids=["all", "subset", "diverging", "triple", "subset with a triple"],
 )
-def test_a_killed_fit_goes_on_to_the_same_end_from_every_window(settings, tmp_path):
-    codes, kept = correlated(2_000), []
+def test_a_killed_fit_goes_on_to_the_same_end_from_every_window(records_of, settings, tmp_path):
+    codes, kept = records_of(2_000), []
 
     def fit(**options):
         return stationary.fit(codes, STARTS, settings, 1, 2, lambda _: None, **options)
 
     whole = fit(keep=kept.append)
+    assert len(whole[0].triples) or records_of is correlated
     assert len(kept) >= 9
     same(whole, fit())
     for state in kept:
@@ -225,6 +237,43 @@ def test_states_of_other_fits_and_broken_ones_are_not_taken(tmp_path):
     assert found.arrays["x"].tolist() == [0, 1, 2] and found.facts == {"best": np.inf}
     path.write_bytes(path.read_bytes()[:20])
     assert stationary.load_state(path, "this fit") is None
+
+
+def three_way_error(codes: np.ndarray, model: Stationary) -> float:
+    """Root mean square over all cells of z, the model's share by enumeration."""
+    counts = np.bincount(np.ravel_multi_index(codes.T.astype(int), SIZES), minlength=np.prod(SIZES))
+    z = (probabilities(model.tables()) * len(codes) - counts) / np.sqrt(counts + 1)
+    return float(np.sqrt((z**2).mean()))
+
+
+def test_a_triple_takes_up_what_pairs_cannot():
+    codes = parity(20_000)
+    pairs, *_ = fitted(codes, Settings(exchanges=0, triples=0))
+    model, chains, history, _ = fitted(codes)
+    assert three_way_error(codes, pairs) > 10
+    assert three_way_error(codes, model) < 0.6  # a fraction of what sampling noise would be
+    assert model.triples.tolist() == [[0, 1, 2]] and model.values.shape == (24,)
+    assert three_way_error(chains, model) < 1.5
+    assert history[-1].level == 0 and max(line.level for line in history) == 4
+
+
+def test_no_triple_is_added_to_what_pairs_explain():
+    codes = correlated(5_000)
+    short = Settings(exchanges=0, most_windows=2)
+    without, among = (fitted(codes, replace(short, triples=most)) for most in (0, 200))
+    assert len(among[0].triples) == 0
+    same(without, among)
+
+
+def test_models_with_triples_are_saved_whole_and_others_as_before(fit, tmp_path):
+    codebook, path = codebook_of(*SIZES), tmp_path / "model.safetensors"
+    model = replace(fit[0], triples=np.array([[0, 1, 2]]), values=np.arange(24, dtype=np.float32))
+    stationary.save(path, model, codebook.digest)
+    back = stationary.load(path, codebook)
+    assert np.array_equal(back.triples, model.triples) and np.array_equal(back.values, model.values)
+    stationary.save(path, fit[0], codebook.digest)
+    assert b"triples" not in path.read_bytes()
+    assert stationary.load(path, codebook).triples.shape == (0, 3)
 
 
 def test_fewer_chains_start_at_some_of_the_records_and_fit_all():

@@ -12,13 +12,24 @@ from modp import crosstab, draw, postprocess, records, sweep
 STARTS = np.array([0, 2, 5, 14, 17])
 
 
-def random_model(starts: np.ndarray, rng: np.random.Generator, zeros: float = 0.0) -> sweep.Tables:
+def random_model(
+    starts: np.ndarray, rng: np.random.Generator, zeros: float = 0.0, triples: tuple = ()
+) -> sweep.Tables:
     size = starts[-1]
     between = ~crosstab.within_question(starts)
     w = np.triu(rng.normal(0, 0.7, (size, size)))
     excluded = np.triu(rng.random((size, size)) < zeros)
     w, excluded = (w + w.T) * between, (excluded | excluded.T) & between
-    return sweep.tables(w, rng.normal(0, 1, size), excluded, starts)
+    c, triples = rng.normal(0, 1, size), np.array(triples, np.int64).reshape(-1, 3)
+    cells = int(np.diff(starts)[triples].prod(axis=1).sum())
+    return sweep.tables(w, c, excluded, starts, triples, rng.normal(0, 0.7, cells))
+
+
+def term(model: sweep.Tables, codes: np.ndarray, of: int) -> np.ndarray:
+    """Weights of the model's triple number ``of`` in records, (n,), looked up in an array of three axes."""
+    begin, questions = model.triples[of, 0], model.triples[of, 1::2]
+    sizes = np.diff(model.block_starts)[questions]
+    return model.values[begin : begin + sizes.prod()].reshape(sizes)[tuple(codes[:, questions].T)]
 
 
 def random_codes(n: int, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -61,7 +72,13 @@ def reference(
     for q in order:
         block, rows = slice(starts[q], starts[q + 1]), np.arange(len(codes))
         clashes = model.excluded[answers][:, :, block].sum(axis=1)
-        odds = logits[:, block] - logits[rows, answers[:, q]][:, None]
+        scores = logits[:, block].copy()
+        for of in np.flatnonzero((model.triples[:, 1::2] == q).any(axis=1)):
+            for category in range(scores.shape[1]):
+                changed = answers - starts[:-1]
+                changed[:, q] = category
+                scores[:, category] += term(model, changed, of)
+        odds = scores - scores[rows, answers[:, q] - starts[q]][:, None]
         odds = np.where(clashes == 0, exponential(np.clip(odds, -sweep.LIMIT, sweep.LIMIT)), np.float32(0))
         cumulative = np.cumsum(odds, axis=1, dtype=np.float32)
         drawn = starts[q] + (cumulative <= (uniform[:, q] * cumulative[:, -1])[:, None]).sum(axis=1)
@@ -76,9 +93,9 @@ def reference(
 
 
 def test_kernel_gives_the_codes_of_plain_numpy():
-    for seed in range(3):
+    for seed, triples in enumerate([(), ((0, 1, 2), (1, 2, 3)), ((0, 2, 3), (2, 1, 0), (0, 1, 3))]):
         rng = np.random.default_rng(seed)
-        model = random_model(STARTS, rng, zeros=0.1)
+        model = random_model(STARTS, rng, 0.1, triples)
         codes = valid_codes(5000, model, rng)
         swept = sweep.sweep(codes, model, seed, 7, threads=2, entropy=True)
         uniform = sweep.uniform_numbers(seed, 7, *codes.shape)
@@ -158,6 +175,8 @@ def probabilities(model: sweep.Tables) -> np.ndarray:
     starts, size = model.block_starts, int(model.block_starts[-1])
     hot = records.one_hot(states(starts), starts).astype(np.float64)
     energy = hot @ model.bias[:size] + 0.5 * np.einsum("si,ij,sj->s", hot, model.weights[:, :size], hot)
+    for of in range(len(model.triples)):
+        energy += term(model, states(starts), of)
     clashes = np.einsum("si,ij,sj->s", hot, model.excluded[:, :size], hot)
     weight = np.where(clashes == 0, np.exp(energy), 0)
     return weight / weight.sum()
@@ -179,10 +198,12 @@ def torch_sweep(codes, model, seed, number):
 @pytest.mark.parametrize(
     "once", [lambda *a: sweep.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
 )
-@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 3)])
-def test_a_sweep_leaves_the_distribution_as_it_is(once, sizes):
+@pytest.mark.parametrize(
+    ("sizes", "triples"), [((2, 3), ()), ((3, 2, 3), ()), ((3, 2, 3, 2), ((0, 1, 2), (1, 2, 3)))]
+)
+def test_a_sweep_leaves_the_distribution_as_it_is(once, sizes, triples):
     starts, rng = np.concatenate([[0], np.cumsum(sizes)]), np.random.default_rng(4)
-    model = random_model(starts, rng)
+    model = random_model(starts, rng, triples=triples)
     model.excluded[0, starts[1]] = model.excluded[starts[1], 0] = 1
     exact = states(starts)[rng.choice(np.prod(sizes), 200_000, p=probabilities(model))]
     statistic, freedom = chi_square(once(exact, model, 11, 0), model)
@@ -271,6 +292,12 @@ def test_residuals_by_hand():
     assert np.allclose(residuals, np.outer([1, 0, 0, 1], missed), atol=1e-6)
     rows = sweep.residuals(np.array([[0, 1], [1, 1]], np.int16), model, 1, np.array([0]))
     assert np.array_equal(rows, residuals)
+
+
+def test_triples_need_a_value_for_every_cell():
+    starts, none = np.array([0, 2, 4, 7]), np.zeros((7, 7))
+    with pytest.raises(ValueError, match="as many values"):
+        sweep.tables(none, np.zeros(7), none > 0, starts, np.array([[0, 1, 2]]), np.zeros(11))
 
 
 def test_too_many_questions_are_refused():

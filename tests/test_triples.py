@@ -17,11 +17,42 @@ def table(n: int, seed: int) -> np.ndarray:
 @settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 10**6))
 def test_counts_equal_the_slow_ones(n, seed):
-    codes = table(n, seed)
+    codes, slow = table(n, seed), []
     for triple in itertools.combinations(range(4), 3):
         cells = list(itertools.product(*(range(SIZES[q]) for q in triple)))
-        slow = [(codes[:, list(triple)] == cell).all(axis=1).sum() for cell in cells]
-        assert triples.counts(codes, triple, SIZES).tolist() == slow
+        slow += [(codes[:, list(triple)] == cell).all(axis=1).sum() for cell in cells]
+    every = triples.every(4)
+    assert triples.counts(codes, every, SIZES).tolist() == slow
+    places = triples.ends(every, SIZES)
+    assert places.tolist() == [0, 12, 36, 52, 76]
+    assert triples.counts(codes, every[1:2], SIZES).tolist() == slow[places[1] : places[2]]
+
+
+def test_threads_share_the_triples_without_influence(monkeypatch):
+    codes, every = table(500, 1), triples.every(4)
+    one = triples.counts(codes, every, SIZES)
+    monkeypatch.setattr(triples, "AT_ONCE", 1)
+    assert np.array_equal(one, triples.counts(codes, every, SIZES, 3))
+    assert one.sum() == 4 * len(codes)
+
+
+def test_misfit_by_hand():
+    true, found = np.array([40, 19, 60, 20, 20]), np.array([60, 500, 60, 5, 20])
+    places = np.array([0, 3, 5])
+    # Cells with 19 true records do not count: 400/100 - 1 - 1, and 225/25 - 1 - 1, over sqrt(2 x 2).
+    assert np.allclose(triples.misfit(true, found, places), [1.0, 3.5])
+    assert len(triples.misfit(true[:0], found[:0], np.array([0]))) == 0
+    assert triples.misfit(true[1:2], found[1:2], np.array([0, 1])).tolist() == [0]
+
+
+def test_misfit_of_equal_distributions_is_noise():
+    rng, p = np.random.default_rng(2), np.full(60, 1 / 60)
+    places, scores = np.arange(0, 61, 20), []
+    for _ in range(300):
+        scores.append(triples.misfit(rng.multinomial(6000, p), rng.multinomial(6000, p), places))
+    # 900 values of mean 0 (less one degree of freedom of 60) and standard deviation 1.
+    assert abs(np.mean(scores) + 1 / 60 * 20 / np.sqrt(40)) < 0.15
+    assert 0.9 < np.std(scores) < 1.1
 
 
 def test_comparison_by_hand():

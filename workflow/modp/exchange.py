@@ -89,7 +89,7 @@ def exchange(
     """
     codes = np.array(codes, np.int16, order="C")
     questions = codes.shape[1]
-    laid_out = (model.block_starts, model.weights, model.excluded)
+    laid_out = (model.block_starts, model.weights, model.excluded, model.triples, model.values)
     done = tried = 0
     for _ in range(rounds):
         group = linked.group(int(rng.integers(questions)), rng.random())
@@ -125,9 +125,31 @@ def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) ->
 
 
 @compiled
-def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, excluded):
+def _triples_gain(codes, a, b, moves, triples, values):
+    """Change of the two records' weights of triples that have questions on both sides."""
+    gain = 0.0
+    for t in range(len(triples)):
+        q, r, s = triples[t, 1], triples[t, 3], triples[t, 5]
+        if moves[q] == moves[r] and moves[q] == moves[s]:
+            continue
+        was_a = was_b = now_a = now_b = triples[t, 0]
+        for k in (1, 3, 5):
+            question, step = triples[t, k], triples[t, k + 1]
+            one, other = codes[a, question] * step, codes[b, question] * step
+            was_a += one
+            was_b += other
+            now_a += other if moves[question] else one
+            now_b += one if moves[question] else other
+        gain += values[now_a] + values[now_b] - values[was_a] - values[was_b]
+    return gain
+
+
+@compiled
+def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, excluded, triples, values):
     """Exchange where the Metropolis ratio allows it; return how many did."""
     done = 0
+    moves = np.zeros(codes.shape[1], np.bool_)
+    moves[inner] = True
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
         gain = 0.0
@@ -146,6 +168,8 @@ def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, exclud
                 gain += weights[v, i] + weights[u, j] - weights[u, i] - weights[v, j]
             if not allowed:
                 break
+        if allowed:
+            gain += _triples_gain(codes, a, b, moves, triples, values)
         if allowed and (gain >= 0 or uniform[p] < np.exp(gain)):
             for q in inner:
                 codes[a, q], codes[b, q] = codes[b, q], codes[a, q]

@@ -117,7 +117,7 @@ class Variant(Strict):
 
 
 class StationaryModel(Strict):
-    """A stationary pairwise model: one distribution that reproduces all pair crosstabs.
+    """A stationary model: one distribution that reproduces all pair crosstabs, and some three-way ones.
 
     Chains start at the true records and are swept until their crosstab is the true one up to
     sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no
@@ -127,7 +127,8 @@ class StationaryModel(Strict):
     categories, so that pairs of a handful of records are not moved by their noise. After each sweep
     chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
     other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
-    be fewer than the records.
+    be fewer than the records. At most so many ``triples`` of questions get weights of their own, where the
+    three-way tables of a model of pairs miss the true ones by more than sampling noise; 0 for pairs alone.
     """
 
     tolerance: float = Field(default=0.02, gt=0)
@@ -137,6 +138,7 @@ class StationaryModel(Strict):
     damping: float = Field(default=5.0, ge=0)
     exchanges: int = Field(default=3, ge=0)
     chains: int | None = Field(default=None, ge=100)
+    triples: int = Field(default=200, ge=0)
 
 
 class PrivateModel(Strict):

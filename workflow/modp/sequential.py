@@ -6,6 +6,7 @@ import numpy as np
 
 from modp import draw
 from modp.records import one_hot
+from modp.sweep import Tables
 
 Predict = Callable[[np.ndarray, int], np.ndarray]
 """(one-hot records (n, K), question) -> that question's predictions (n, categories), not negative."""
@@ -14,23 +15,16 @@ Predict = Callable[[np.ndarray, int], np.ndarray]
 MOST_TRIES = 100
 
 
-def fresh(
-    w: np.ndarray,
-    c: np.ndarray,
-    excluded: np.ndarray,
-    block_starts: np.ndarray,
-    n: int,
-    rng: np.random.Generator,
-) -> np.ndarray:
+def fresh(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw records that start from no true one, for chains without a causal partner.
 
     Each record answers the questions in an order of its batch's own, each given those answered before
-    it, by the weights of a stationary model; a record that is left without an allowed answer begins
-    again. The distribution is not yet the model's, to which sweeps then take it.
+    it, by a stationary model's weights of categories and pairs; a record that is left without an allowed
+    answer begins again. The distribution is not yet the model's, to which sweeps then take it.
 
     Parameters
     ----------
-    w, c, excluded : shapes (K, K), (K,) and bool (K, K), of a stationary model
+    model : a stationary model's tables
     n : number of records
 
     Returns
@@ -42,12 +36,13 @@ def fresh(
     ValueError
         if some records could not be completed in a hundred tries
     """
+    block_starts, excluded = model.block_starts, model.excluded.astype(bool)
     sizes = np.diff(block_starts)
     codes = np.zeros((n, len(sizes)), np.int16)
     pending = np.arange(n)
     for _ in range(MOST_TRIES):
-        logits = np.tile(c.astype(np.float64), (len(pending), 1))
-        conflicts = np.zeros((len(pending), len(c)), bool)
+        logits = np.tile(model.bias.astype(np.float64), (len(pending), 1))
+        conflicts = np.zeros(logits.shape, bool)
         drawn = np.zeros((len(pending), len(sizes)), np.int16)
         for q in rng.permutation(len(sizes)):
             block = slice(block_starts[q], block_starts[q + 1])
@@ -58,7 +53,7 @@ def fresh(
             drawn[:, q] = np.minimum((uniform >= cumulative).sum(axis=1), sizes[q] - 1)
             column = block_starts[q] + drawn[:, q]
             conflicts[cumulative[:, -1] <= 0] = True  # a dead end, which stays one
-            logits += w[column]
+            logits += model.weights[column]
             conflicts |= excluded[column]
         dead = conflicts.all(axis=1)
         codes[pending[~dead]] = drawn[~dead]

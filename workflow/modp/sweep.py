@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,12 +59,22 @@ class Tables:
     bias : float32 (padded K,), c
     excluded : uint8 (K, padded K), 1 at structural zeros
     block_starts : int64 (Q + 1,)
+    values : float32, the weights of triples of answers, one triple of questions after the other
+    triples : int64 (T, 7): where a triple's values begin, then each of its questions with the distance
+        between the values of its neighbouring categories
+    terms : int64 (3 T, 7): ``triples`` once for each of their questions, which then comes first, in the
+        order of that question
+    term_starts : int64 (Q + 1,), where a question's terms begin
     """
 
     weights: np.ndarray
     bias: np.ndarray
     excluded: np.ndarray
     block_starts: np.ndarray
+    values: np.ndarray
+    triples: np.ndarray
+    terms: np.ndarray
+    term_starts: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,14 @@ class Swept:
     entropy_bits: np.ndarray | None
 
 
-def tables(w: np.ndarray, c: np.ndarray, excluded: np.ndarray, block_starts: np.ndarray) -> Tables:
+def tables(
+    w: np.ndarray,
+    c: np.ndarray,
+    excluded: np.ndarray,
+    block_starts: np.ndarray,
+    triples: np.ndarray | None = None,
+    values: np.ndarray | None = None,
+) -> Tables:
     """Lay out a model for :func:`sweep`.
 
     Parameters
@@ -90,11 +108,15 @@ def tables(w: np.ndarray, c: np.ndarray, excluded: np.ndarray, block_starts: np.
     c : shape (K,)
     excluded : bool of shape (K, K), symmetric: structural zeros
     block_starts : shape (Q + 1,)
+    triples : shape (T, 3), triples of different questions that have weights of their own; None for none
+    values : those weights, one triple after the other, each in the order of its cells with the last
+        question's category changing fastest
 
     Raises
     ------
     ValueError
-        if there are more than 255 questions (conflicts are counted in one byte)
+        if there are more than 255 questions (conflicts are counted in one byte), or if there are not as
+        many values as the triples have cells
     """
     if len(block_starts) > 256:
         raise ValueError("a sweep takes at most 255 questions")
@@ -104,7 +126,30 @@ def tables(w: np.ndarray, c: np.ndarray, excluded: np.ndarray, block_starts: np.
     bias = np.zeros(padded, np.float32)
     zeros = np.zeros((size, padded), np.uint8)
     weights[:, :size], bias[:size], zeros[:, :size] = w, c, excluded
-    return Tables(weights, bias, zeros, np.ascontiguousarray(block_starts, np.int64))
+    starts = np.ascontiguousarray(block_starts, np.int64)
+    triples = np.zeros((0, 3), np.int64) if triples is None else np.asarray(triples, np.int64)
+    values = np.zeros(0, np.float32) if values is None else np.ascontiguousarray(values, np.float32)
+    return Tables(weights, bias, zeros, starts, values, *_laid_out(triples, starts, len(values)))
+
+
+def _laid_out(triples: np.ndarray, starts: np.ndarray, values: int) -> tuple[np.ndarray, ...]:
+    """Return ``triples``, ``terms`` and ``term_starts`` of :class:`Tables`."""
+    sizes = np.diff(starts)[triples]
+    ends = np.cumsum(sizes.prod(axis=1))
+    if values != (ends[-1] if len(ends) else 0):
+        raise ValueError("triples have not as many values as cells")
+    one = np.ones(len(triples), np.int64)
+    steps = np.column_stack([sizes[:, 1] * sizes[:, 2], sizes[:, 2], one])
+    begins = np.concatenate([[0], ends[:-1]])[: len(triples)]
+
+    def columns(*places: int) -> np.ndarray:
+        members = [column[:, place] for place in places for column in (triples, steps)]
+        return np.column_stack([begins, *members]).astype(np.int64)
+
+    terms = np.concatenate([columns(0, 1, 2), columns(1, 0, 2), columns(2, 0, 1)])
+    terms = terms[np.argsort(terms[:, 1], kind="stable")]
+    term_starts = np.searchsorted(terms[:, 1], np.arange(len(starts)))
+    return columns(0, 1, 2), np.ascontiguousarray(terms), term_starts.astype(np.int64)
 
 
 def sweep(
@@ -151,7 +196,7 @@ def sweep(
         stop = min(start + ROWS_AT_ONCE, n)
         return _sweep_rows(
             new, start, stop, model.block_starts, order, model.weights, model.bias, model.excluded,
-            given, key, bits,
+            model.terms, model.term_starts, model.values, given, key, bits,
         )  # fmt: skip
 
     changed = sum(in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
@@ -273,6 +318,7 @@ def sweep_on(
     weights = torch.from_numpy(model.weights[:, :size]).to(device)
     bias = torch.from_numpy(model.bias[:size]).to(device)
     zeros = torch.from_numpy(model.excluded[:, :size]).to(device, torch.float32)
+    values = torch.from_numpy(model.values).to(device)
     swept = np.empty(codes.shape, np.int16)
     for first in range(0, len(codes), TORCH_ROWS):
         rows = slice(first, first + TORCH_ROWS)
@@ -282,10 +328,12 @@ def sweep_on(
         for q in order.tolist():
             block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
             allowed = conflicts[:, block] < 0.5
+            categories = torch.arange(block.stop - block.start, device=device)
+            scores = logits[:, block] + terms_of(model, q, answers - starts[:-1], values, categories)
             if entropy:
-                bits[rows] += _entropy(logits[:, block], allowed).cpu().numpy()
-            race = torch.empty_like(logits[:, block]).exponential_(generator=generator).clamp_min_(1e-30)
-            scores = (logits[:, block] - race.log()).masked_fill_(~allowed, -torch.inf)
+                bits[rows] += _entropy(scores, allowed).cpu().numpy()
+            race = torch.empty_like(scores).exponential_(generator=generator).clamp_min_(1e-30)
+            scores = (scores - race.log()).masked_fill_(~allowed, -torch.inf)
             old = answers[:, q].clone()
             new = torch.where(allowed.any(dim=1), scores.argmax(dim=1) + block.start, old)
             logits += weights[new] - weights[old]
@@ -300,6 +348,26 @@ def _entropy(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
     logarithms = logits.double().masked_fill(~allowed, -torch.inf).log_softmax(dim=1)
     p = logarithms.exp()
     return -torch.where(p > 0, p * logarithms, 0).sum(dim=1) / math.log(2)
+
+
+def terms_of(model: Tables, q: int, codes: Any, values: Any, categories: Any) -> Any:
+    """Sum the weights of the triples that question ``q`` is in, for each of its categories.
+
+    Parameters
+    ----------
+    codes : integers (n, Q), in NumPy or on a device of torch, and so
+    values : the model's, and
+    categories : 0, 1 … of question ``q``
+
+    Returns
+    -------
+    (n, categories), or 0 if there are no such triples
+    """
+    total = 0
+    for begin, _, step, r, r_step, s, s_step in model.terms[slice(*model.term_starts[q : q + 2])].tolist():
+        at = begin + codes[:, r] * r_step + codes[:, s] * s_step
+        total = total + values[at[:, None] + categories * step]
+    return total
 
 
 def in_threads(work: Callable, parts: Sequence, threads: int) -> list:
@@ -398,30 +466,43 @@ def _swap_rows(logits, conflicts, old, new, weights, excluded):
 
 
 @compiled
-def _block_odds(logits, conflicts, start, stop, present, odds):
+def _add_terms(scores, size, answers, starts, terms, first, last, values):
+    """Add the weights of the triples that a question is in to the scores of its ``size`` categories."""
+    for t in range(first, last):
+        at, step = terms[t, 0], terms[t, 2]
+        for k in (3, 5):
+            at += (answers[terms[t, k]] - starts[terms[t, k]]) * terms[t, k + 1]
+        for j in range(size):
+            scores[j] += values[at + j * step]
+
+
+@compiled
+def _block_odds(scores, conflicts, size, present, odds):
     """Write each category's odds against the present one, 0 if excluded, to ``odds``."""
-    reference = logits[present]
-    for first in range(0, stop - start, LANES):
-        scores = logits[start + first : start + first + LANES]
-        clashes = conflicts[start + first : start + first + LANES]
+    reference = scores[present]
+    for first in range(0, size, LANES):
+        some = scores[first : first + LANES]
+        clashes = conflicts[first : first + LANES]
         out = odds[first : first + LANES]
         for j in range(LANES):
-            x = min(max(scores[j] - reference, -LIMIT), LIMIT)
+            x = min(max(some[j] - reference, -LIMIT), LIMIT)
             out[j] = _exponential(x) if clashes[j] == 0 else np.float32(0)
 
 
 @compiled
-def _block_entropy(logits, odds, start, size, present, total):
+def _block_entropy(scores, odds, size, present, total):
     """Entropy in bits of the distribution ``odds / total``."""
     mean = 0.0
     for j in range(size):
-        x = min(max(logits[start + j] - logits[present], -LIMIT), LIMIT)
+        x = min(max(scores[j] - scores[present], -LIMIT), LIMIT)
         mean += np.float64(odds[j]) * np.float64(x)
     return (np.log(np.float64(total)) - mean / np.float64(total)) / np.log(2.0)
 
 
 @compiled
-def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, given, key, bits):
+def _sweep_rows(
+    codes, first, last, starts, order, weights, bias, excluded, terms, term_starts, values, given, key, bits
+):
     """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes."""
     questions = codes.shape[1]
     widest = 0
@@ -430,6 +511,7 @@ def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, give
     logits, conflicts = np.empty_like(bias), np.empty(bias.shape[0], np.uint8)
     odds = np.empty(widest + LANES, np.float32)
     cumulative = np.empty(widest + LANES, np.float32)
+    with_terms = np.zeros(widest + LANES, np.float32)
     answers = np.empty(questions, np.int64)
     before = np.empty(questions, np.int16)
     changed = 0
@@ -441,7 +523,13 @@ def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, give
         state = _mix(key + GOLDEN * np.uint64(i + 1))
         for q in order:
             start, stop, present = starts[q], starts[q + 1], answers[q]
-            _block_odds(logits, conflicts, start, stop, present, odds)
+            size = stop - start
+            scores = logits[start : stop + LANES]
+            if term_starts[q] < term_starts[q + 1]:
+                with_terms[:size] = logits[start:stop]
+                scores = with_terms
+                _add_terms(scores, size, answers, starts, terms, term_starts[q], term_starts[q + 1], values)
+            _block_odds(scores, conflicts[start : stop + LANES], size, present - start, odds)
             total = np.float32(0)
             for j in range(stop - start):
                 total += odds[j]
@@ -449,7 +537,7 @@ def _sweep_rows(codes, first, last, starts, order, weights, bias, excluded, give
             if total == 0:
                 continue
             if bits.shape[0]:
-                bits[i] += _block_entropy(logits, odds, start, stop - start, present, total)
+                bits[i] += _block_entropy(scores, odds, size, present - start, total)
             if given.shape[0]:
                 u = given[i, q]
             else:
@@ -538,7 +626,8 @@ def _residual_rows(codes, rows, starts, weights, bias, excluded):
         _add_rows(logits, conflicts, answers, bias, weights, excluded)
         for q in range(questions):
             start, stop, present = starts[q], starts[q + 1], answers[q]
-            _block_odds(logits, conflicts, start, stop, present, odds)
+            scores, clashes = logits[start : stop + LANES], conflicts[start : stop + LANES]
+            _block_odds(scores, clashes, stop - start, present - start, odds)
             mass = np.float32(0)
             for j in range(stop - start):
                 mass += odds[j]

@@ -118,16 +118,16 @@ def _predictions(
     import torch  # which rows without a model do without
 
     torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
-    binary = [one_hot(side, codebook.block_starts) for side in people]
     (weights,) = options.weights
     if options.family == "stationary":
         from modp.models import stationary
 
         model = stationary.load(weights, codebook)
-        return [model.predict(side) for side in binary]
+        return [model.predict(side) for side in people]
     from modp.models import blades
 
     maps = blades.load(weights, codebook)
+    binary = [one_hot(side, codebook.block_starts) for side in people]
     return [blades.predict(maps, side, torch.device("cpu")) for side in binary]
 
 

@@ -53,7 +53,7 @@ def _stationary(
     model = stationary.load(options.weights, codebook)
     if options.start == "fresh":
         rng = seeds.generator(options.seed, "fresh", options.row)
-        codes = sequential.fresh(model.w, model.c, model.excluded, model.block_starts, len(codes), rng)
+        codes = sequential.fresh(model.tables(), len(codes), rng)
     seed = seeds.integer(options.seed, "sweep", options.row)
     swept, bits, _ = stationary.sample(
         model, codes, options.sweeps, seed, options.threads, device(options.device)

@@ -229,8 +229,7 @@ class _Fitting:
         )
         rng = seeds.generator(self.seed, "private", "start")
         chains = min(self.settings.chains, round(self.n))
-        weights = (self.model.w, self.model.c, self.excluded, self.block_starts)
-        self.chains = sequential.fresh(*weights, chains, rng)
+        self.chains = sequential.fresh(self.model.tables(), chains, rng)
         self.expected = sweep.crosstab(self.chains, self.block_starts, self.threads) * (self.n / chains)
         if not self.excluded.any():
             independent = np.outer(self.margins, self.margins) / self.n

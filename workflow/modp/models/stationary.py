@@ -1,9 +1,10 @@
-"""The stationary pairwise model: a distribution that reproduces all pair crosstabs.
+"""The stationary model: a distribution that reproduces all pair crosstabs, and some three-way ones.
 
-P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r]), W symmetric, zero inside questions, -∞ at structural
-zeros. Where its likelihood is largest, its expected pair crosstabs are those of the data, and
-among such distributions it has the largest entropy. A question's distribution given the others is
-the paper's minus-one map with a softmax over the question's block, with tied weights.
+P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r] + Σ_t V_t[x_t1, x_t2, x_t3]), W symmetric, zero inside
+questions, -∞ at structural zeros; t are those triples of questions that pairs do not explain. Where its
+likelihood is largest, its expected pair crosstabs are those of the data, and among such distributions
+it has the largest entropy. A question's distribution given the others is the paper's minus-one map with
+a softmax over the question's block, with tied weights.
 
 The fit follows two well-known steps: symmetric pseudo-likelihood (Besag, 1975), then stochastic
 maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averaged in the end
@@ -23,10 +24,11 @@ import torch
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from modp import checkpoint, exchange, seeds, sweep
+from modp import checkpoint, exchange, seeds, sweep, triples
 from modp.codebook import Codebook
 from modp.crosstab import structural_zeros, within_question
 from modp.errors import InputError
+from modp.records import one_hot
 
 BURN_IN = 2
 """Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
@@ -37,6 +39,9 @@ PLATEAU = 0.9
 PATIENCE = 2
 """A level over which weights are averaged ends after so many stale windows in a row."""
 
+FAR = 0.5
+"""Weights are not averaged while a window's bias, in units of sampling variance, is above this."""
+
 WORSE = 2.0
 """A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
 
@@ -44,6 +49,9 @@ WORSE_EARLY = 4.0
 """The same while the chains burn in."""
 
 MOST_HALVINGS = 10
+
+SURE = 1.0
+"""Triples get weights if they misfit by so many standard deviations of sampling noise."""
 
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
@@ -64,7 +72,7 @@ class Settings:
         handful of records are not moved by their noise
     momentum : share of the running mean of discrepancies that an iteration keeps
     levels : factors of the steps, one level of the fit after the other; weights are averaged over
-        the last two, once the first of them has burnt in
+        the last two, once the first of them has burnt in and the bias is not large
     window : iterations over which discrepancies are averaged before they are judged
     restart : whether the chains, if there is one a record, begin each window anew at the records. What
         changes slowly, as the number of children, could else be right in the chains while the weights
@@ -75,6 +83,10 @@ class Settings:
     chains : number of chains, which start at as many records drawn without replacement; None for
         one a record. Fewer take less time a sweep, but more sweeps to the same bias
     exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.exchange`
+    triples : at most so many triples of questions get weights of their own: those whose three-way tables in
+        the chains miss the true ones most, and more than sampling noise does, before the last level. All
+        levels but the first then follow again
+    triple_step : as pair_step, for the cells of triples
     """
 
     start_epochs: int = 20
@@ -94,6 +106,8 @@ class Settings:
     settle: int = 5
     chains: int | None = None
     exchanges: int = 3
+    triples: int = 200
+    triple_step: float = 3.5
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,8 @@ class Stationary:
     block_starts : int64 (Q + 1,)
     exchanges : rounds of exchanges after each sweep, with which the model was fitted
     strength : float64 (Q, Q), how strongly questions are linked in the true records
+    triples : int64 (T, 3), triples of questions with weights of their own
+    values : float32, those weights, in the order of :func:`modp.triples.counts`
     """
 
     w: np.ndarray
@@ -114,26 +130,31 @@ class Stationary:
     block_starts: np.ndarray
     exchanges: int = 0
     strength: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    triples: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def tables(self) -> sweep.Tables:
         """Return the model laid out for :func:`modp.sweep.sweep`."""
-        return sweep.tables(self.w, self.c, self.excluded, self.block_starts)
+        return sweep.tables(self.w, self.c, self.excluded, self.block_starts, self.triples, self.values)
 
-    def predict(self, records: np.ndarray) -> np.ndarray:
+    def predict(self, codes: np.ndarray) -> np.ndarray:
         """Return the odds of each question's categories given the record's other answers.
 
         Parameters
         ----------
-        records : one-hot, float32 (n, K); answers may stand in structural zeros
+        codes : int16 (n, Q); answers may stand in structural zeros
 
         Returns
         -------
         float64 (n, K), to be normalised within questions; zero for a category that is in a structural
         zero with another answer
         """
+        records, tables = one_hot(codes, self.block_starts), self.tables()
         logits = (records @ self.w + self.c).astype(np.float64)
-        for start, stop in itertools.pairwise(self.block_starts):
-            logits[:, start:stop] -= logits[:, start:stop].max(axis=1, keepdims=True)
+        for q, (start, stop) in enumerate(itertools.pairwise(self.block_starts)):
+            block = logits[:, start:stop]
+            block += sweep.terms_of(tables, q, codes, self.values, np.arange(stop - start))
+            block -= block.max(axis=1, keepdims=True)
         return np.exp(logits) * (records @ self.excluded.astype(np.float32) == 0)
 
     def step(
@@ -182,8 +203,9 @@ class Iteration:
 
     level : the level of the fit, 1, 2 …; 0 for sweeps with the weights of the start, or the final ones
     step : factor of the steps
-    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded,
-        where independent draws from the right model give about 1; A is scaled to the chains
+    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded, and
+        those of triples that have weights, where independent draws from the right model give about 1; A
+        is scaled to the chains
     bias : the same without the part that sampling noise makes, in units of sampling variance of
         as many records as there are (not chains); from products of the two halves' deviations
     changed : share of answers that the sweep changed
@@ -393,6 +415,8 @@ def sample(
 def save(path: Path, model: Stationary, codebook_digest: str) -> None:
     """Write a model as safetensors, with its codebook's digest."""
     values = {"w": model.w, "c": model.c, "excluded": model.excluded, "strength": model.strength}
+    if len(model.triples):
+        values |= {"triples": model.triples, "values": model.values}
     facts = {"codebook": codebook_digest, "exchanges": model.exchanges}
     # One entry, since safetensors writes several in an order that differs from run to run.
     save_file(values, path, metadata={"modp": json.dumps(facts)})
@@ -431,6 +455,7 @@ class _Walk:
 
     mean : running mean of target minus crosstab, (K, K)
     smooth : running mean of the chains' crosstab
+    values, values_mean, values_smooth : the same for triples
     """
 
     w: np.ndarray
@@ -438,6 +463,9 @@ class _Walk:
     mean: np.ndarray
     smooth: np.ndarray
     chains: np.ndarray
+    values: np.ndarray
+    values_mean: np.ndarray
+    values_smooth: np.ndarray
 
     def copy(self) -> "_Walk":
         """Return a copy that later updates leave alone."""
@@ -445,15 +473,17 @@ class _Walk:
 
 
 class _Average:
-    """Mean of the weights of past iterations."""
+    """Mean of the weights of iterations to come; before the first one, those of now."""
 
     def __init__(self, walk: _Walk):
-        self.w, self.c, self.count = np.zeros_like(walk.w), np.zeros_like(walk.c), 0
+        self.w, self.c, self.values = walk.w.copy(), walk.c.copy(), walk.values.copy()
+        self.count = 0
 
     def add(self, walk: _Walk) -> None:
         self.count += 1
         self.w += (walk.w - self.w) / self.count
         self.c += (walk.c - self.c) / self.count
+        self.values += (walk.values - self.values) / self.count
 
 
 @dataclass
@@ -500,13 +530,14 @@ class _Matching:
         self.seed = seeds.integer(seed, "stationary", "chains")
         order = seeds.generator(seed, "stationary", "order").permutation(len(records))
         self.order = order[: settings.chains]
-        self.start = np.ascontiguousarray(records[self.order])
+        self.records, self.start = records, np.ascontiguousarray(records[self.order])
         self.history: list[Iteration] = []
         self.share = len(self.order) / max(len(records), 1)
+        self.sizes = np.diff(model.block_starts)
         self.target = target * self.share
         self.free = ~within_question(model.block_starts) & ~model.excluded
-        self.pair_step = _pair_steps(self.target, len(self.order), records.shape[1], settings)
-        self.averaged = max(1, len(settings.levels) - 1)
+        pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
+        self.pair_step = _steps(self.target, len(self.order), pairs, settings.pair_step, settings)
         self.progress = _Progress()
         self.walk = _Walk(
             model.w.astype(np.float64),
@@ -514,21 +545,29 @@ class _Matching:
             np.zeros(target.shape),
             self.target.copy(),
             self.start.copy(),
+            *np.zeros((3, 0)),
         )
-        self.good, self.average = self.walk.copy(), _Average(self.walk)
+        self._take_up(model.triples, np.zeros(0, bool))
+        self.good = self.walk.copy()
 
     def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
-        progress, levels = self.progress, len(self.settings.levels)
+        progress = self.progress
         if progress.level == 0:
             self._rest(self.model, self.settings.settle)
             progress.best = self._judged()[0]
-        while not progress.ended or progress.level < levels:
+        while not progress.ended or progress.level < len(self.levels):
             if progress.ended:
                 self._enter()
             self._judge(*self._window())
             if self.keep:
                 self.keep(self._state())
-        model = replace(self.model, w=self.average.w.astype(np.float32), c=self.average.c.astype(np.float32))
+        model = self._model(self.average)
+        model = replace(
+            model,
+            w=model.w.astype(np.float32),
+            c=model.c.astype(np.float32),
+            values=model.values.astype(np.float32),
+        )
         self._rest(model, self.settings.settle)
         return model, self.walk.chains[np.argsort(self.order)], self.history
 
@@ -538,6 +577,7 @@ class _Matching:
         def part(prefix: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(prefix): v for k, v in state.arrays.items() if k.startswith(prefix)}
 
+        self._take_up(**part("triples."))
         self.walk, self.good = _Walk(**part("walk.")).copy(), _Walk(**part("good.")).copy()
         self.average.count = state.facts["averaged"]
         for name, value in part("average.").items():
@@ -547,7 +587,8 @@ class _Matching:
 
     def _state(self) -> State:
         parts = {"walk": vars(self.walk), "good": vars(self.good)}
-        parts["average"] = {"w": self.average.w, "c": self.average.c}
+        parts["average"] = {"w": self.average.w, "c": self.average.c, "values": self.average.values}
+        parts["triples"] = {"chosen": self.model.triples, "free": self.free_cells}
         arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
         facts = {
             "progress": asdict(self.progress),
@@ -561,8 +602,11 @@ class _Matching:
             self._sweep(model, 0, 0.0)
 
     def _enter(self) -> None:
-        """Begin the next level."""
-        self.good, progress = self.walk.copy(), self.progress
+        """Begin the next level; choose the triples before what would be the last one without them."""
+        progress = self.progress
+        if self.settings.triples and progress.level == len(self.settings.levels) - 1:
+            self._choose_triples()
+        self.good = self.walk.copy()
         progress.level, progress.ended = progress.level + 1, False
         if progress.level <= self.averaged:
             self.average = _Average(self.walk)
@@ -575,7 +619,7 @@ class _Matching:
         """
         settings, progress = self.settings, self.progress
         progress.windows += 1
-        if progress.level == self.averaged and progress.windows == BURN_IN:
+        if progress.level == self.averaged and (progress.windows == BURN_IN or bias > FAR):
             self.average = _Average(self.walk)
         worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
         if not discrepancy <= worse * max(progress.best, 1.0):
@@ -606,12 +650,11 @@ class _Matching:
     def _window(self) -> tuple[float, float]:
         """Iterate a few times; return the mean discrepancy and the mean bias."""
         level = self.progress.level
-        step = self.settings.levels[level - 1] * self.progress.scale
+        step = self.levels[level - 1] * self.progress.scale
         if self.settings.restart and self.share == 1:
             self.walk.chains = self.start.copy()
         for _ in range(self.settings.window):
-            model = replace(self.model, w=self.walk.w, c=self.walk.c)
-            self._update(self._sweep(model, level, step), step)
+            self._update(*self._sweep(self._model(self.walk), level, step), step)
             self.average.add(self.walk)
         return self._judged()
 
@@ -619,8 +662,8 @@ class _Matching:
         lines = self.history[-self.settings.window :]
         return float(np.mean([i.discrepancy for i in lines])), float(np.mean([i.bias for i in lines]))
 
-    def _sweep(self, model: Stationary, level: int, step: float) -> np.ndarray:
-        """Sweep all chains, note how they stand, return their crosstab.
+    def _sweep(self, model: Stationary, level: int, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Sweep all chains, note how they stand, return their crosstab and counts of triples.
 
         The two halves of the chains are independent given the weights: the product of their
         deviations has the squared bias as its expectation, without the sampling noise.
@@ -630,31 +673,35 @@ class _Matching:
         )
         self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
-        counts = [sweep.crosstab(half, model.block_starts, self.threads) for half in halves]
+        counts = [self._counts(half) for half in halves]
+        target = self._judged_cells(self.target, self.target_cells)
         one, other = (
-            count * (len(swept.codes) / max(len(half), 1)) - self.target
+            self._judged_cells(*count) * (len(swept.codes) / max(len(half), 1)) - target
             for count, half in zip(counts, halves, strict=True)
         )
-        crosstab = (counts[0] + counts[1]).astype(np.float64)
+        crosstab, cells = (sum(parts).astype(np.float64) for parts in zip(*counts, strict=True))
+        difference = self._judged_cells(crosstab, cells) - target
         line = Iteration(
             level,
             len(self.history) + 1,
             step,
-            self._discrepancy(crosstab - self.target),
-            self._mean(one * other / (self.target + 1)) / self.share,
+            _mean(difference**2 / (target + 1)),
+            _mean(one * other / (target + 1)) / self.share,
             swept.changed / swept.codes.size,
         )
         self.history.append(line)
         self.report(line)
-        return crosstab
+        return crosstab, cells
 
-    def _discrepancy(self, difference: np.ndarray) -> float:
-        return self._mean(difference**2 / (self.target + 1))
+    def _counts(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Crosstab, and counts of the triples that have weights."""
+        crosstab = sweep.crosstab(codes, self.model.block_starts, self.threads)
+        return crosstab, triples.counts(codes, self.model.triples, self.sizes, self.threads)
 
-    def _mean(self, cells: np.ndarray) -> float:
-        return float(cells[self.free].mean()) if self.free.any() else 0.0
+    def _judged_cells(self, crosstab: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        return np.concatenate([crosstab[self.free], cells[self.free_cells]])
 
-    def _update(self, crosstab: np.ndarray, step: float) -> None:
+    def _update(self, crosstab: np.ndarray, cells: np.ndarray, step: float) -> None:
         walk = self.walk
         walk.smooth += 0.1 * (crosstab - walk.smooth)
         walk.mean += (1 - self.settings.momentum) * (self.target - crosstab - walk.mean)
@@ -664,14 +711,55 @@ class _Matching:
         pairs /= seen + self.settings.damping
         walk.w += step * np.where(self.free, self.pair_step * pairs, 0)
         walk.c += (step * self.settings.margin_step) * margins
+        self._update_triples(cells, step)
+
+    def _update_triples(self, cells: np.ndarray, step: float) -> None:
+        walk = self.walk
+        walk.values_smooth += 0.1 * (cells - walk.values_smooth)
+        walk.values_mean += (1 - self.settings.momentum) * (self.target_cells - cells - walk.values_mean)
+        seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
+        walk.values += step * np.where(self.free_cells, self.triple_step * walk.values_mean / seen, 0)
+
+    def _model(self, weights: "_Walk | _Average") -> Stationary:
+        return replace(self.model, w=weights.w, c=weights.c, values=weights.values)
+
+    def _choose_triples(self) -> None:
+        every = triples.every(len(self.sizes))
+        true = triples.counts(self.records, every, self.sizes, self.threads) * self.share
+        found = triples.counts(self.walk.chains, every, self.sizes, self.threads)
+        places = triples.ends(every, self.sizes)
+        worst = triples.misfit(true, found, places)
+        chosen = np.sort(np.argsort(-worst, kind="stable")[: self.settings.triples])
+        chosen = chosen[worst[chosen] > SURE]
+        if len(chosen):
+            cells = np.concatenate([np.arange(places[t], places[t + 1]) for t in chosen])
+            self._take_up(every[chosen], np.maximum(true, found)[cells] >= triples.FEWEST)
+            self.progress.best = math.inf
+
+    def _take_up(self, chosen: np.ndarray, free: np.ndarray) -> None:
+        """Give triples of questions weights, zero so far, of which the ``free`` ones will be fitted."""
+        self.model, self.free_cells = replace(self.model, triples=chosen), free
+        levels = self.settings.levels
+        self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
+        self.averaged = max(1, len(self.levels) - 1)
+        self.target_cells = triples.counts(self.records, chosen, self.sizes, self.threads) * self.share
+        step = self.settings.triple_step
+        self.triple_step = _steps(self.target_cells, len(self.order), len(chosen), step, self.settings)
+        walk = self.walk
+        walk.values, walk.values_mean = np.zeros((2, len(free)))
+        walk.values_smooth = self.target_cells.copy()
+        self.average = _Average(walk)
 
 
-def _pair_steps(target: np.ndarray, n: int, questions: int, settings: Settings) -> np.ndarray:
-    """Return each cell's step, (K, K).
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
-    Steps of pairs that occur together add up, so they shrink with the number of pairs; rare cells
-    occur together with few others, so theirs can be longer.
+
+def _steps(target: np.ndarray, n: int, together: int, step: float, settings: Settings) -> np.ndarray:
+    """Return each cell's step, of the shape of ``target``.
+
+    Steps of cells that occur together add up, so they shrink with the number of pairs, or triples, of
+    questions; rare cells occur together with few others, so theirs can be longer.
     """
-    common = settings.pair_step / max(1, questions * (questions - 1) // 2)
     longer = (COMMON / np.minimum((target + 1) / n, COMMON)) ** settings.rare_power
-    return np.minimum(common * longer, settings.most_pair_step)
+    return np.minimum(step / max(1, together) * longer, settings.most_pair_step)
