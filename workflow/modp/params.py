@@ -13,6 +13,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Zeros = Literal["sample", "stated"]
 """What counts as a structural zero: a cell that no true record is in, or what the question set states."""
 
+Selection = Literal["uniform", "proportional", "adaptive"]
+"""How the pair tables that a private model measures are chosen."""
+
 BOOTSTRAP = "bootstrap"
 RELEASED = "released"
 """The one table drawn from a private model."""
@@ -157,7 +160,7 @@ class PrivateModel(Strict):
 
     epsilon: float = Field(gt=0, le=100)
     delta: float = Field(gt=0, lt=1)
-    selection: Literal["uniform", "proportional", "adaptive"] = "adaptive"
+    selection: Selection = "adaptive"
     pairs: float = Field(default=4.0, gt=0)
     chains: int = Field(default=6000, ge=100)
     public_edges: bool = False

@@ -12,15 +12,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
 from modp import exchange, seeds, sequential, sweep
 from modp.dp import Gate
 from modp.models.stationary import Stationary
-
-Selection = Literal["uniform", "proportional", "adaptive"]
+from modp.params import Selection
 
 
 @dataclass(frozen=True)
