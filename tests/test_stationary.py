@@ -265,6 +265,11 @@ def test_no_triple_is_added_to_what_pairs_explain():
     same(without, among)
 
 
+def test_a_triple_of_too_many_cells_gets_no_weights(monkeypatch):
+    monkeypatch.setattr(stationary, "MOST_CELLS", 23)
+    assert len(fitted(parity(2_000), TINY)[0].triples) == 0
+
+
 def test_models_with_triples_are_saved_whole_and_others_as_before(fit, tmp_path):
     codebook, path = codebook_of(*SIZES), tmp_path / "model.safetensors"
     model = replace(fit[0], triples=np.array([[0, 1, 2]]), values=np.arange(24, dtype=np.float32))

@@ -69,6 +69,18 @@ def test_comparison_by_hand():
     }
 
 
+def test_tables_are_held_a_part_at_a_time_without_influence(monkeypatch):
+    true, synthetic, every = table(3000, 1), table(3000, 2), triples.every(4)
+    whole = triples.compare(true, synthetic, SIZES, every)
+    assert [len(part) for part in triples.parts(every, SIZES)] == [4]
+    monkeypatch.setattr(triples, "CELLS_AT_ONCE", 30)
+    split = list(triples.parts(every, SIZES))
+    assert [len(part) for part in split] == [2, 2] and np.array_equal(np.concatenate(split), every)
+    again = triples.compare(true, synthetic, SIZES, every)
+    assert whole.cells == again.cells and whole.triples.equals(again.triples)
+    assert [part.shape for part in triples.parts(every[:0], SIZES)] == [(0, 3)]
+
+
 def test_all_triples_are_taken_up_to_a_limit_and_a_sample_beyond():
     assert len(triples.chosen(4, np.random.default_rng(0))) == 4
     many = triples.chosen(38, np.random.default_rng(0))

@@ -1,6 +1,7 @@
 """Three-way crosstabs: counts of triples of answers, true and synthetic."""
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,9 @@ class ThreeWay:
 AT_ONCE = 64
 """Triples that a thread counts at a time."""
 
+CELLS_AT_ONCE = 1 << 22
+"""Cells of triples that are held in memory at a time."""
+
 
 def every(questions: int) -> np.ndarray:
     """Return all triples of questions, shape (T, 3)."""
@@ -54,6 +58,12 @@ def ends(triples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     sizes : number of categories of each question, shape (Q,)
     """
     return np.concatenate([[0], np.cumsum(sizes[triples].prod(axis=1))]).astype(np.int64)
+
+
+def parts(triples: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield triples in turn, (t, 3), so many that their tables can be held at once."""
+    number = ends(triples, sizes)[:-1] // CELLS_AT_ONCE
+    yield from np.split(triples, np.flatnonzero(np.diff(number)) + 1)
 
 
 def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -124,13 +134,15 @@ def compare(
     true, synthetic : codes of shape (n, Q) and (m, Q)
     triples : shape (T, 3)
     """
-    wanted, found = (counts(codes, triples, sizes, threads) for codes in (true, synthetic))
-    judged = wanted >= FEWEST
-    ratios = log_ratio(wanted, scaled(found, len(true), len(synthetic)))
-    places, lines = ends(triples, sizes), []
-    for triple, (begin, end) in zip(triples, itertools.pairwise(places), strict=True):
-        some = ratios[begin:end][judged[begin:end]]
-        lines.append((*triple.tolist(), len(some), np.median(np.abs(some)) if len(some) else np.nan))
-    summary = summarise(ratios[judged]) if judged.any() else Summary(0, np.nan, np.nan, np.nan)
+    lines, ratios = [], [np.zeros(0)]
+    for part in parts(triples, sizes):
+        wanted, found = (counts(codes, part, sizes, threads) for codes in (true, synthetic))
+        for triple, (begin, end) in zip(part, itertools.pairwise(ends(part, sizes)), strict=True):
+            judged = begin + np.flatnonzero(wanted[begin:end] >= FEWEST)
+            ratios.append(log_ratio(wanted[judged], scaled(found[judged], len(true), len(synthetic))))
+            median = np.median(np.abs(ratios[-1])) if len(judged) else np.nan
+            lines.append((*triple.tolist(), len(judged), median))
+    every = np.concatenate(ratios)
+    summary = summarise(every) if len(every) else Summary(0, np.nan, np.nan, np.nan)
     columns = ["first", "second", "third", "cells", "median"]
     return ThreeWay(summary, pd.DataFrame(lines, columns=columns))

@@ -50,6 +50,9 @@ WORSE_EARLY = 4.0
 
 MOST_HALVINGS = 10
 
+MOST_CELLS = 50_000
+"""Only triples of questions with at most so many cells get weights."""
+
 SURE = 1.0
 """Triples get weights if they misfit by so many standard deviations of sampling noise."""
 
@@ -725,16 +728,21 @@ class _Matching:
 
     def _choose_triples(self) -> None:
         every = triples.every(len(self.sizes))
-        true = triples.counts(self.records, every, self.sizes, self.threads) * self.share
-        found = triples.counts(self.walk.chains, every, self.sizes, self.threads)
-        places = triples.ends(every, self.sizes)
-        worst = triples.misfit(true, found, places)
+        every = every[self.sizes[every].prod(axis=1) <= MOST_CELLS]
+        worst = np.concatenate([self._misfit(part) for part in triples.parts(every, self.sizes)])
         chosen = np.sort(np.argsort(-worst, kind="stable")[: self.settings.triples])
-        chosen = chosen[worst[chosen] > SURE]
+        chosen = every[chosen[worst[chosen] > SURE]]
         if len(chosen):
-            cells = np.concatenate([np.arange(places[t], places[t + 1]) for t in chosen])
-            self._take_up(every[chosen], np.maximum(true, found)[cells] >= triples.FEWEST)
+            self._take_up(chosen, np.maximum(*self._three_way(chosen)) >= triples.FEWEST)
             self.progress.best = math.inf
+
+    def _three_way(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Counts of triples, true and in the chains."""
+        true = triples.counts(self.records, some, self.sizes, self.threads) * self.share
+        return true, triples.counts(self.walk.chains, some, self.sizes, self.threads)
+
+    def _misfit(self, some: np.ndarray) -> np.ndarray:
+        return triples.misfit(*self._three_way(some), triples.ends(some, self.sizes))
 
     def _take_up(self, chosen: np.ndarray, free: np.ndarray) -> None:
         """Give triples of questions weights, zero so far, of which the ``free`` ones will be fitted."""
@@ -742,7 +750,7 @@ class _Matching:
         levels = self.settings.levels
         self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
         self.averaged = max(1, len(self.levels) - 1)
-        self.target_cells = triples.counts(self.records, chosen, self.sizes, self.threads) * self.share
+        self.target_cells = self._three_way(chosen)[0]
         step = self.settings.triple_step
         self.triple_step = _steps(self.target_cells, len(self.order), len(chosen), step, self.settings)
         walk = self.walk
