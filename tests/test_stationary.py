@@ -265,6 +265,24 @@ def test_no_triple_is_added_to_what_pairs_explain():
     same(without, among)
 
 
+def test_predictions_find_their_weights_past_the_range_of_codes():
+    starts = np.array([0, 40, 80, 101])
+    values = np.zeros(40 * 40 * 21, np.float32)
+    values[-1] = 2.0  # of the last answers to all three questions
+    model = Stationary(
+        *(np.zeros(shape, np.float32) for shape in ((101, 101), 101)),
+        np.zeros((101, 101), bool),
+        starts,
+        triples=np.array([[0, 1, 2]]),
+        values=values,
+    )
+    odds = model.predict(np.array([[39, 39, 20], [39, 39, 19]], np.int16))
+    for q, stop in enumerate(starts[1:]):
+        block = odds[0, starts[q] : stop]
+        assert block[-1] / block[0] == pytest.approx(np.exp(2))
+    assert np.ptp(odds[1, :80]) == 0 and odds[1, 100] / odds[1, 80] == pytest.approx(np.exp(2))
+
+
 def test_a_triple_of_too_many_cells_gets_no_weights(monkeypatch):
     monkeypatch.setattr(stationary, "MOST_CELLS", 23)
     assert len(fitted(parity(2_000), TINY)[0].triples) == 0

@@ -154,6 +154,7 @@ class Stationary:
         """
         records, tables = one_hot(codes, self.block_starts), self.tables()
         logits = (records @ self.w + self.c).astype(np.float64)
+        codes = codes.astype(np.int64)  # places among the weights of triples go past int16
         for q, (start, stop) in enumerate(itertools.pairwise(self.block_starts)):
             block = logits[:, start:stop]
             block += sweep.terms_of(tables, q, codes, self.values, np.arange(stop - start))
