@@ -27,7 +27,7 @@ def random_model(
 
 def term(model: sweep.Tables, codes: np.ndarray, of: int) -> np.ndarray:
     """Weights of the model's triple number ``of`` in records, (n,), looked up in an array of three axes."""
-    begin, questions = model.triples[of, 0], model.triples[of, 1::2]
+    begin, questions = model.triples[of, 0], model.triples[of, [2, 4, 1]]
     sizes = np.diff(model.block_starts)[questions]
     return model.values[begin : begin + sizes.prod()].reshape(sizes)[tuple(codes[:, questions].T)]
 
@@ -73,7 +73,7 @@ def reference(
         block, rows = slice(starts[q], starts[q + 1]), np.arange(len(codes))
         clashes = model.excluded[answers][:, :, block].sum(axis=1)
         scores = logits[:, block].copy()
-        for of in np.flatnonzero((model.triples[:, 1::2] == q).any(axis=1)):
+        for of in np.flatnonzero((model.triples[:, [1, 2, 4]] == q).any(axis=1)):
             for category in range(scores.shape[1]):
                 changed = answers - starts[:-1]
                 changed[:, q] = category

@@ -89,7 +89,7 @@ def exchange(
     """
     codes = np.array(codes, np.int16, order="C")
     questions = codes.shape[1]
-    laid_out = (model.block_starts, model.weights, model.excluded, model.triples, model.values)
+    laid_out = (model.block_starts, model.weights, model.excluded, model.values)
     done = tried = 0
     for _ in range(rounds):
         group = linked.group(int(rng.integers(questions)), rng.random())
@@ -97,12 +97,14 @@ def exchange(
             continue
         pairs = _paired(codes, linked.context(group), rng)
         uniform = rng.random(len(pairs))
+        members = group[model.triples[:, [1, 2, 4]]]
+        torn = model.triples[members.any(axis=1) & ~members.all(axis=1)]
 
         # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
         # that a row stays with most of its answers and its causal partner means something.
         inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
         parts = [
-            (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE])
+            (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE], torn)
             for i in range(0, len(pairs), PAIRS_AT_ONCE)
         ]
         done += sum(in_threads(lambda part: _exchange_pairs(*part, *laid_out), parts, threads))
@@ -125,16 +127,13 @@ def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) ->
 
 
 @compiled
-def _triples_gain(codes, a, b, moves, triples, values):
+def _torn_gain(codes, a, b, moves, triples, values):
     """Change of the two records' weights of triples that have questions on both sides."""
     gain = 0.0
     for t in range(len(triples)):
-        q, r, s = triples[t, 1], triples[t, 3], triples[t, 5]
-        if moves[q] == moves[r] and moves[q] == moves[s]:
-            continue
+        q, r, s = triples[t, 1], triples[t, 2], triples[t, 4]
         was_a = was_b = now_a = now_b = triples[t, 0]
-        for k in (1, 3, 5):
-            question, step = triples[t, k], triples[t, k + 1]
+        for question, step in ((q, 1), (r, triples[t, 3]), (s, triples[t, 5])):
             one, other = codes[a, question] * step, codes[b, question] * step
             was_a += one
             was_b += other
@@ -145,7 +144,7 @@ def _triples_gain(codes, a, b, moves, triples, values):
 
 
 @compiled
-def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, excluded, triples, values):
+def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, excluded, values):
     """Exchange where the Metropolis ratio allows it; return how many did."""
     done = 0
     moves = np.zeros(codes.shape[1], np.bool_)
@@ -169,7 +168,7 @@ def _exchange_pairs(codes, pairs, inner, outer, uniform, starts, weights, exclud
             if not allowed:
                 break
         if allowed:
-            gain += _triples_gain(codes, a, b, moves, triples, values)
+            gain += _torn_gain(codes, a, b, moves, torn, values)
         if allowed and (gain >= 0 or uniform[p] < np.exp(gain)):
             for q in inner:
                 codes[a, q], codes[b, q] = codes[b, q], codes[a, q]

@@ -59,11 +59,11 @@ class Tables:
     bias : float32 (padded K,), c
     excluded : uint8 (K, padded K), 1 at structural zeros
     block_starts : int64 (Q + 1,)
-    values : float32, the weights of triples of answers, one triple of questions after the other
-    triples : int64 (T, 7): where a triple's values begin, then each of its questions with the distance
-        between the values of its neighbouring categories
-    terms : int64 (3 T, 7): ``triples`` once for each of their questions, which then comes first, in the
-        order of that question
+    values : float32, the weights of triples of answers, three times: with the last question's category
+        changing fastest, then the second's, then the first's, so that each can be read in one go
+    triples : int64 (T, 6): where a triple's values begin, the question of which neighbouring categories'
+        values stand together (the last), then the other two, each with the distance between its categories'
+    terms : int64 (3 T, 6), as ``triples``, for each of their questions in turn, in the questions' order
     term_starts : int64 (Q + 1,), where a question's terms begin
     """
 
@@ -129,27 +129,26 @@ def tables(
     starts = np.ascontiguousarray(block_starts, np.int64)
     triples = np.zeros((0, 3), np.int64) if triples is None else np.asarray(triples, np.int64)
     values = np.zeros(0, np.float32) if values is None else np.ascontiguousarray(values, np.float32)
-    return Tables(weights, bias, zeros, starts, values, *_laid_out(triples, starts, len(values)))
+    return Tables(weights, bias, zeros, starts, *_laid_out(triples, values, starts))
 
 
-def _laid_out(triples: np.ndarray, starts: np.ndarray, values: int) -> tuple[np.ndarray, ...]:
-    """Return ``triples``, ``terms`` and ``term_starts`` of :class:`Tables`."""
+def _laid_out(triples: np.ndarray, values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return ``values``, ``triples``, ``terms`` and ``term_starts`` of :class:`Tables`."""
     sizes = np.diff(starts)[triples]
     ends = np.cumsum(sizes.prod(axis=1))
-    if values != (ends[-1] if len(ends) else 0):
+    if len(values) != (ends[-1] if len(ends) else 0):
         raise ValueError("triples have not as many values as cells")
-    one = np.ones(len(triples), np.int64)
-    steps = np.column_stack([sizes[:, 1] * sizes[:, 2], sizes[:, 2], one])
-    begins = np.concatenate([[0], ends[:-1]])[: len(triples)]
-
-    def columns(*places: int) -> np.ndarray:
-        members = [column[:, place] for place in places for column in (triples, steps)]
-        return np.column_stack([begins, *members]).astype(np.int64)
-
-    terms = np.concatenate([columns(0, 1, 2), columns(1, 0, 2), columns(2, 0, 1)])
-    terms = terms[np.argsort(terms[:, 1], kind="stable")]
-    term_starts = np.searchsorted(terms[:, 1], np.arange(len(starts)))
-    return columns(0, 1, 2), np.ascontiguousarray(terms), term_starts.astype(np.int64)
+    tables = [part.reshape(size) for part, size in zip(np.split(values, ends[:-1]), sizes, strict=False)]
+    begins = ends - sizes.prod(axis=1)
+    copies, terms = [values[:0]], []
+    for first, second, own in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        copies += [table.transpose(first, second, own).ravel() for table in tables]
+        step, here = sizes[:, own], begins + len(terms) * len(values)
+        others = (triples[:, first], sizes[:, second] * step, triples[:, second], step)
+        terms.append(np.column_stack([here, triples[:, own], *others]).astype(np.int64))
+    every = np.concatenate(terms)
+    every = np.ascontiguousarray(every[np.argsort(every[:, 1], kind="stable")])
+    return np.concatenate(copies), terms[0], every, np.searchsorted(every[:, 1], np.arange(len(starts)))
 
 
 def sweep(
@@ -364,9 +363,9 @@ def terms_of(model: Tables, q: int, codes: Any, values: Any, categories: Any) ->
     (n, categories), or 0 if there are no such triples
     """
     total = 0
-    for begin, _, step, r, r_step, s, s_step in model.terms[slice(*model.term_starts[q : q + 2])].tolist():
+    for begin, _, r, r_step, s, s_step in model.terms[slice(*model.term_starts[q : q + 2])].tolist():
         at = begin + codes[:, r] * r_step + codes[:, s] * s_step
-        total = total + values[at[:, None] + categories * step]
+        total = total + values[at[:, None] + categories]
     return total
 
 
@@ -469,11 +468,11 @@ def _swap_rows(logits, conflicts, old, new, weights, excluded):
 def _add_terms(scores, size, answers, starts, terms, first, last, values):
     """Add the weights of the triples that a question is in to the scores of its ``size`` categories."""
     for t in range(first, last):
-        at, step = terms[t, 0], terms[t, 2]
-        for k in (3, 5):
-            at += (answers[terms[t, k]] - starts[terms[t, k]]) * terms[t, k + 1]
+        r, s = terms[t, 2], terms[t, 4]
+        at = terms[t, 0] + (answers[r] - starts[r]) * terms[t, 3] + (answers[s] - starts[s]) * terms[t, 5]
+        more = values[at : at + size]
         for j in range(size):
-            scores[j] += values[at + j * step]
+            scores[j] += more[j]
 
 
 @compiled

@@ -157,7 +157,7 @@ class Stationary:
         codes = codes.astype(np.int64)  # places among the weights of triples go past int16
         for q, (start, stop) in enumerate(itertools.pairwise(self.block_starts)):
             block = logits[:, start:stop]
-            block += sweep.terms_of(tables, q, codes, self.values, np.arange(stop - start))
+            block += sweep.terms_of(tables, q, codes, tables.values, np.arange(stop - start))
             block -= block.max(axis=1, keepdims=True)
         return np.exp(logits) * (records @ self.excluded.astype(np.float32) == 0)
 
