@@ -1,7 +1,6 @@
 """Trace a private model's fidelity along epsilon: an evaluation, whose own results are not private."""
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pandas as pd
 
 from modp import accuracy, seeds, sweep
 from modp.cli.fit_private import fitted
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.config import check, load
 from modp.figures import epsilon, style
@@ -21,11 +20,9 @@ BOOTSTRAPS = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
-    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
-    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    ask_for_model(parser)
     parser.add_argument("--epsilons", type=float, nargs="+", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from modp import accuracy, draw, privacy, records, seeds, sweep
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.models import stationary
@@ -23,8 +23,7 @@ CURVES = ("sweeps", "pass-through")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--curve", choices=CURVES, required=True)
     parser.add_argument("--model", required=True, help="the model's name")
     parser.add_argument("--source", type=Path, required=True, help="its weights, or its first instance")
