@@ -80,16 +80,12 @@ def _swapped(
 ) -> np.ndarray:
     """The records after swaps, as far as the variant's limits go."""
     from modp.devices import device  # these two load torch and numba, for this variant alone
-    from modp.swap import Limits, swap
+    from modp.swap import Limits, Problem, swap
 
     assert variant.swap
     seconds = 60 * variant.swap.minutes if variant.swap.minutes else math.inf
     return swap(
-        synthetic,
-        counts,
-        zeros,
-        n_true,
-        starts,
+        Problem(synthetic, counts, zeros, n_true, starts),
         Limits(variant.swap.passes, seconds, variant.swap.improvement),
         seeds.generator(options.seed, "swap", variant.row),
         device(options.device),
