@@ -12,6 +12,9 @@ from modp.codebook import Codebook
 
 PROVENANCE = ".provenance.json"
 
+FAMILIES = ("blades", "stationary")
+"""What weights can be of; those of a private model are a stationary one's."""
+
 
 def source(provenance: Path) -> dict[str, Any]:
     """Return what is known of a source file: its name as ``file``, and its provenance."""

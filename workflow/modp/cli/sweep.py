@@ -6,12 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from modp import records, seeds, sequential
-from modp.cli.inputs import ask_for_coded, coded
+from modp.cli.inputs import FAMILIES, ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.codebook import Codebook
-
-FAMILIES = ("blades", "stationary")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
