@@ -79,6 +79,13 @@ def test_summary_takes_the_root_mean_square_about_zero():
     assert summary.rms == pytest.approx(math.sqrt(0.24 / 5))
 
 
+def test_crosstabs_of_different_totals_are_compared_by_hand():
+    found = accuracy.compared(np.array([[3, 1], [1, 1]]), np.array([[1, 0], [0, 0]]), n_true=4, n_synthetic=2)
+    d = [math.log(4 / 3), math.log(2), math.log(2)]
+    assert found.cells == 3 and found.median == pytest.approx(d[1])
+    assert found.mean_abs == pytest.approx(sum(d) / 3)
+
+
 def test_cell_sets_count_the_papers_cells_and_those_between_questions():
     sets = accuracy.cell_sets(STARTS)
     assert sets["all"].sum() == 7 * 8 // 2

@@ -34,12 +34,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
     codes, codebook = coded(options.records, options.codebook)
     starts, n = codebook.block_starts, len(codes)
-    upper = np.triu_indices(int(starts[-1]))
-    true = sweep.crosstab(codes, starts, options.threads)[upper]
+    true = sweep.crosstab(codes, starts, options.threads)
 
     def found(records: np.ndarray) -> np.ndarray:
-        counts = sweep.crosstab(records, starts, options.threads)[upper]
-        near = accuracy.summarise(accuracy.log_ratio(true, accuracy.scaled(counts, n, len(records))))
+        near = accuracy.compared(true, sweep.crosstab(records, starts, options.threads), n, len(records))
         return np.array([near.median, near.mean_abs, near.rms])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")

@@ -36,15 +36,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw at every point of the curve, measure, write."""
     codes, codebook = coded(options.records, options.codebook)
     starts = codebook.block_starts
-    upper = np.triu_indices(int(starts[-1]))
-    true = sweep.crosstab(codes, starts, options.threads)[upper]
+    true = sweep.crosstab(codes, starts, options.threads)
     # The same records for every model, so that curves can be compared.
     chosen = np.sort(seeds.generator(options.seed, "frontier").permutation(len(codes))[:RANKED])
     record = np.arange(len(codes))
     lines = []
     for curve, parameter, drawn in _points(options, codes, codebook):
-        counts = sweep.crosstab(drawn, starts, options.threads)[upper]
-        found = accuracy.summarise(accuracy.log_ratio(true, counts))
+        counts = sweep.crosstab(drawn, starts, options.threads)
+        found = accuracy.compared(true, counts, len(codes), len(drawn))
         ranks = privacy.causal_rank(codes, drawn, record, chosen)
         lines.append(
             {
