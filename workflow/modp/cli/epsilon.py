@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import accuracy, seeds, sweep
+from modp import accuracy, draw, seeds, sweep
 from modp.cli.fit_private import fitted
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = np.mean([found(codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
-    independent = found(np.column_stack([rng.permutation(column) for column in codes.T])) / ideal
+    independent = found(draw.shuffled(codes, rng)) / ideal
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateModel, f"model {options.name}")
