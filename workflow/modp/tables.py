@@ -279,6 +279,13 @@ def _shown(value: float, form: str) -> str:
     return "" if np.isnan(value) else f"{value:{form}}"
 
 
+def shown_share(share: float, cases: int) -> str:
+    """Write a share of so many cases in percent, ± one standard error; nothing if there are none."""
+    if not cases:
+        return ""
+    return f"{100 * share:.2f} ± {100 * np.sqrt(share * (1 - share) / cases):.2f} %"
+
+
 def questions_table(codebook: Codebook) -> pd.DataFrame:
     """Return the data set's questions (the paper's Table 1 and its supplement's twin)."""
     return pd.DataFrame(
@@ -449,11 +456,6 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
     """Return the privacy table for people."""
     rows = []
     for line in table.to_dict("records"):
-        shares = []
-        for name in ("nearest", "within_10", "within_10_backwards"):
-            p = line[name]
-            error = np.sqrt(p * (1 - p) / line["ranked"]) if line["ranked"] else np.nan
-            shares.append("" if np.isnan(p) else f"{100 * p:.2f} ± {100 * error:.2f} %")
         effective = line["log10_effective_multiplicity"]
         rows.append(
             [
@@ -461,7 +463,10 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
                 line["variant"],
                 _shown(line["entropy_bits"], ".1f"),
                 "" if np.isnan(effective) else f"10^{effective:.1f}",
-                *shares,
+                *(
+                    shown_share(line[n], line["ranked"])
+                    for n in ("nearest", "within_10", "within_10_backwards")
+                ),
                 _shown(line["median_rank"], ",.0f"),
             ]
         )

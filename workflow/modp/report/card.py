@@ -10,7 +10,7 @@ import yaml
 
 from modp.codebook import Codebook
 from modp.report.templates import template
-from modp.tables import MEASURES, Printed, printed_privacy, row_names
+from modp.tables import MEASURES, Printed, printed_privacy, row_names, shown_share
 
 METHODS = {
     "blades": (
@@ -197,11 +197,9 @@ def statement(
 def _of_ranks(line: pd.Series) -> list[str]:
     if not line["ranked"]:
         return ["No synthetic record was drawn from a true one, so there is no causal partner to be found."]
-    p = line["within_10"]
-    error = np.sqrt(p * (1 - p) / line["ranked"])
     return [
-        f"The true record that a synthetic one was drawn from is among its ten nearest in {100 * p:.2f} ± "
-        f"{100 * error:.2f} % of {line['ranked']:,} cases (one standard error)."
+        "The true record that a synthetic one was drawn from is among its ten nearest in "
+        f"{shown_share(line['within_10'], line['ranked'])} of {line['ranked']:,} cases (one standard error)."
     ]
 
 

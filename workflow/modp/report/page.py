@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import MEASURES, row_names
+from modp.tables import MEASURES, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -119,11 +119,9 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
     ]
     line = hidden[row_names(hidden) == row].iloc[0]
     if line["ranked"]:
-        share = line["within_10"]
-        error = np.sqrt(share * (1 - share) / line["ranked"])
         found.append(
             Number(
-                f"{100 * share:.2f} ± {100 * error:.2f} %",
+                shown_share(line["within_10"], line["ranked"]),
                 "of the causal records found",
                 "How often the true record that a synthetic one was drawn from is among its ten nearest. "
                 f"For half of them, {line['median_rank']:,.0f} or more true records are as near. "
