@@ -1,6 +1,6 @@
 """Tables, metrics and plot data made of the measures of a run's rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,10 @@ from modp.codebook import Codebook
 from modp.mixing import RARE, summary
 from modp.privacy import effective_multiplicity
 from modp.triples import FEWEST, MOST
+
+BOUNDED = ["value", "low", "high"]
+FORMS = {1: ".3f", 100: ".2f"}
+"""How a measure of an attack is written, and one in percent."""
 
 MEASURES = ("median", "mean_abs", "rms")
 DIGITS = 6
@@ -253,8 +257,8 @@ def printed_accuracy(table: pd.DataFrame) -> list[Printed]:
             row = [line["model"], line["variant"]]
             for measure in MEASURES:
                 row += [f"{line[measure]:.3f}", f"{line[f'ratio_{measure}']:.2f}"]
-            row += [f"{line['records']:,}", f"{line['zero_records']:,}", _shown(line["entropy_bits"], ".1f")]
-            row += [_shown(line[f"published_{m}"], ".3f") for m in MEASURES] if published else []
+            row += [f"{line['records']:,}", f"{line['zero_records']:,}", shown(line["entropy_bits"], ".1f")]
+            row += [shown(line[f"published_{m}"], ".3f") for m in MEASURES] if published else []
             rows.append(row)
         caption = f"d over {part['n_cells'].iloc[0]:,} cells: {CELL_NAMES[str(cells)]}"
         parts.append(Printed(caption, headers, rows, 2))
@@ -267,7 +271,7 @@ def printed_three_way(table: pd.DataFrame) -> Printed:
         [
             line["model"],
             line["variant"],
-            *(t for m in MEASURES for t in (_shown(line[m], ".3f"), _shown(line[f"ratio_{m}"], ".2f"))),
+            *(t for m in MEASURES for t in (shown(line[m], ".3f"), shown(line[f"ratio_{m}"], ".2f"))),
         ]
         for line in table.to_dict("records")
     ]
@@ -275,7 +279,8 @@ def printed_three_way(table: pd.DataFrame) -> Printed:
     return Printed(f"d over {table['n_cells'].iloc[0]:,} cells of three questions", headers, rows, 2)
 
 
-def _shown(value: float, form: str) -> str:
+def shown(value: float, form: str) -> str:
+    """Write a number in this format; nothing if it is not defined."""
     return "" if np.isnan(value) else f"{value:{form}}"
 
 
@@ -284,6 +289,12 @@ def shown_share(share: float, cases: int) -> str:
     if not cases:
         return ""
     return f"{100 * share:.2f} ± {100 * np.sqrt(share * (1 - share) / cases):.2f} %"
+
+
+def bounded(numbers: Iterable[float], form: str, unit: str = "", to: str = "–") -> str:
+    """Write a number and its two bounds in this format, the unit after the number."""
+    value, low, high = (f"{number:{form}}" for number in numbers)
+    return f"{value}{unit} ({low}{to}{high})"
 
 
 def questions_table(codebook: Codebook) -> pd.DataFrame:
@@ -431,10 +442,10 @@ def printed_mixing(table: pd.DataFrame) -> list[Printed]:
             [
                 line["question"],
                 f"{line['changed']:.1%}",
-                _shown(line["kept"], ".3f"),
-                _shown(line["forgotten"], ".0f") or "not",
-                _shown(line["rare_in"], ".2%"),
-                _shown(line["rare_out"], ".1%"),
+                shown(line["kept"], ".3f"),
+                shown(line["forgotten"], ".0f") or "not",
+                shown(line["rare_in"], ".2%"),
+                shown(line["rare_out"], ".1%"),
             ]
             for line in part.to_dict("records")
         ]
@@ -461,13 +472,13 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
             [
                 line["model"],
                 line["variant"],
-                _shown(line["entropy_bits"], ".1f"),
+                shown(line["entropy_bits"], ".1f"),
                 "" if np.isnan(effective) else f"10^{effective:.1f}",
                 *(
                     shown_share(line[n], line["ranked"])
                     for n in ("nearest", "within_10", "within_10_backwards")
                 ),
-                _shown(line["median_rank"], ",.0f"),
+                shown(line["median_rank"], ",.0f"),
             ]
         )
     headers = ["model", "variant", "bits", "effective multiplicity", "nearest", "within 10"]
@@ -592,19 +603,18 @@ def _printed_measures(table: pd.DataFrame, caption: str, measures: Mapping[str, 
     for (model, variant), part in table.groupby(["model", "variant"], sort=False):
         found = part.set_index("measure")
         cells = [
-            _bounded(found.loc[name], scale) if name in found.index else ""
+            _attacked(found.loc[name], scale) if name in found.index else ""
             for name, scale in measures.values()
         ]
         rows.append([str(model), str(variant), *cells])
     return Printed(caption, ["model", "variant", *measures], rows, 2)
 
 
-def _bounded(line: pd.Series, scale: int) -> str:
+def _attacked(line: pd.Series, scale: int) -> str:
     if np.isnan(line["value"]):
         return ""
-    form = ".2f" if scale == 100 else ".3f"
-    value, low, high = (f"{scale * line[name]:{form}}" for name in ("value", "low", "high"))
-    return f"{value}{' %' if scale == 100 else ''} ({low}–{high})".replace("-", "−")
+    unit = " %" if scale == 100 else ""
+    return bounded(scale * line[BOUNDED], FORMS[scale], unit).replace("-", "−")
 
 
 def document(heading: str, facts: Mapping[str, str], notes: Sequence[str], parts: Sequence[Printed]) -> str:

@@ -10,7 +10,17 @@ import yaml
 
 from modp.codebook import Codebook
 from modp.report.templates import template
-from modp.tables import MEASURES, Printed, printed_privacy, row_names, shown_share
+from modp.tables import (
+    BOUNDED,
+    FORMS,
+    MEASURES,
+    Printed,
+    bounded,
+    printed_privacy,
+    row_names,
+    shown,
+    shown_share,
+)
 
 METHODS = {
     "blades": (
@@ -205,19 +215,17 @@ def _of_ranks(line: pd.Series) -> list[str]:
 
 def _of_attacks(part: pd.DataFrame) -> list[str]:
     holdout = part[part["measure"] == "exact_holdout"]
-    other = _bounds(holdout.iloc[0], 100) if len(holdout) else ""
+    other = _bounded(holdout.iloc[0], 100) if len(holdout) else ""
     sentences = []
     for measure, scale, words in SENTENCES:
         for _, line in part[part["measure"] == measure].iterrows():
             if not np.isnan(line["value"]):
-                sentences.append(words.format(_bounds(line, scale), other=other, question=line["question"]))
+                sentences.append(words.format(_bounded(line, scale), other=other, question=line["question"]))
     return sentences
 
 
-def _bounds(line: pd.Series, scale: int) -> str:
-    digits = 2 if scale == 100 else 3
-    value, low, high = (f"{scale * line[k]:.{digits}f}" for k in ("value", "low", "high"))
-    return f"{value} ({low} to {high})"
+def _bounded(line: pd.Series, scale: int) -> str:
+    return bounded(scale * line[BOUNDED], FORMS[scale], to=" to ")
 
 
 def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,8 +243,8 @@ def treatment(row: Mapping[str, Any]) -> str:
     for key, value in row.items():
         if key in QUIET or value in (None, False, 0) or PLAIN.get(key) == value:
             continue
-        shown = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
-        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(shown))
+        said = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
+        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(said))
     return "; ".join(parts) or "drawn from the predictions, no treatment"
 
 
@@ -255,14 +263,10 @@ def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printe
     for name, line in zip(row_names(part), part.to_dict("records"), strict=True):
         numbers = [(line[m], line[f"ratio_{m}"]) for m in MEASURES]
         numbers.append((line["median_triples"], line["ratio_median_triples"]))
-        shown = [text for d, ratio in numbers for text in (_shown(d, ".3f"), _shown(ratio, ".2f"))]
-        lines.append([name, *shown, f"{line['records']:,}", f"{line['zero_records']:,}"])
+        texts = [text for d, ratio in numbers for text in (shown(d, ".3f"), shown(ratio, ".2f"))]
+        lines.append([name, *texts, f"{line['records']:,}", f"{line['zero_records']:,}"])
     headers = ["row", "median", "×", "mean", "×", "r.m.s.", "×", "three-way median", "×", "records", "zeros"]
     return Printed(f"d over {part['n_cells'].iloc[0]:,} cells", headers, lines, 1)
-
-
-def _shown(value: float, form: str) -> str:
-    return "" if np.isnan(value) else f"{value:{form}}"
 
 
 def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
@@ -273,11 +277,10 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
         numbers = [name for name, value in measures.items() if isinstance(value, int | float)]
         others = [n for n in numbers if n not in known and not n.endswith(("_low", "_high"))]
         if others:
-            texts[variant] = ", ".join(f"{name} {_bounded(name, measures)}" for name in others)
+            texts[variant] = ", ".join(f"{name} {_number(name, measures)}" for name in others)
     return texts
 
 
-def _bounded(name: str, measures: Mapping[str, Any]) -> str:
-    bounds = [measures.get(f"{name}_{side}") for side in ("low", "high")]
-    within = "" if None in bounds else " ({:.4g} to {:.4g})".format(*bounds)
-    return f"{measures[name]:.4g}{within}"
+def _number(name: str, measures: Mapping[str, Any]) -> str:
+    numbers = [measures.get(f"{name}{end}") for end in ("", "_low", "_high")]
+    return f"{numbers[0]:.4g}" if None in numbers else bounded(numbers, ".4g", to=" to ")

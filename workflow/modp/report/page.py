@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import MEASURES, row_names, shown_share
+from modp.tables import MEASURES, bounded, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -128,13 +128,12 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
                 "Small is private.",
             )
         )
-    closer, low, high = (
-        _at(metrics, "privacy", *row.split("/"), f"closer_to_train{bound}") for bound in ("", "_low", "_high")
-    )
-    if closer is not None:
+    ends = ("", "_low", "_high")
+    closer = [_at(metrics, "privacy", *row.split("/"), f"closer_to_train{end}") for end in ends]
+    if closer[0] is not None:
         found.append(
             Number(
-                f"{closer:.3f} ({low:.3f}–{high:.3f})",
+                bounded(closer, ".3f"),
                 "closer to train",
                 "How often a synthetic record is nearer to the records it was made from than to as many "
                 "that were held out, with its 95 % interval. 0.5 is no leak.",
