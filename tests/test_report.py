@@ -287,7 +287,8 @@ def made(tmp_path_factory) -> Path:
         *("--attacks", *[at / r / "attack.parquet" for r in (*ROWS, "marginals")]),
         *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
-        *("--run", "{}", "--parameters", at / "parameters.json"),
+        *("--run", json.dumps({"seed": 1, "dataset": NASTY})),
+        *("--parameters", at / "parameters.json"),
     )
     TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
@@ -316,7 +317,7 @@ def write_page(at: Path, out: Path) -> None:
             at / "accuracy.png",
         ),
         *("--shown", json.dumps({"accuracy": ["overview", []]})),
-        *("--params", json.dumps({"seed": 1, "dataset": NASTY})),
+        *("--parameters", at / "parameters.json"),
         *("--logs", at / "train.log", "--out", out, "--run", at / "run.js"),
     )
 

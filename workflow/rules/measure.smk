@@ -169,7 +169,7 @@ rule repeat:
     """Run everything that the metrics need once more, with another seed."""
     input:
         files=expand(rules.acquire.output.file, file=DATASET.names),
-        first=rules.tables.output.metrics,
+        parameters=rules.tables.output.parameters,
         code=code_of("repeat"),
     output:
         f"{RESULTS}/repeats/{{number}}.json",
@@ -179,12 +179,11 @@ rule repeat:
         number=one_of(NUMBERS),
     threads: 4
     params:
-        run=PARAMS.model_dump_json(),
         seed=lambda w: PARAMS.seed + int(w.number) - 1,
         folder=lambda w, output: Path(output[0]).with_suffix(""),
         name=NAME,
     shell:
-        "python -m modp repeat --run {params.run:q} --seed {params.seed} --folder {params.folder:q}"
+        "python -m modp repeat --parameters {input.parameters:q} --seed {params.seed} --folder {params.folder:q}"
         " --dataset {params.name:q} --threads {threads} --out {output:q} --log {log:q}"
 
 

@@ -31,6 +31,7 @@ rule page:
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
+        parameters=rules.tables.output.parameters,
         frontier=[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
         templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
@@ -47,7 +48,6 @@ rule page:
     params:
         rows=PARAMS.rows,
         shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
-        parameters=PARAMS.model_dump_json(),
         logs=LOGS_OF_STEPS,
     shell:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
@@ -55,7 +55,7 @@ rule page:
         " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
         " --metrics {input.metrics:q} --frontier {input.frontier:q}"
         " --figures {input.figures:q} --shown {params.shown:q}"
-        " --params {params.parameters:q} --logs {params.logs:q} --out {output:q}"
+        " --parameters {input.parameters:q} --logs {params.logs:q} --out {output:q}"
         " --run {log.run:q} --log {log.text:q}"
 
 
