@@ -49,8 +49,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     )
     rows = [json.loads(row) for row in options.rows]
     parameters = json.loads(options.model)
-    text = card.card(options.name, options.family, parameters, rows, found)
     guaranteed = card.guarantee(parameters) if options.family == "private" else []
+    text = card.card(options.name, options.family, parameters, rows, found, guaranteed)
     with written(options.out) as path:
         path.write_text(text, encoding="utf-8")
     attacks = pd.read_parquet(options.attacks)

@@ -74,7 +74,12 @@ class Run:
 
 
 def card(
-    name: str, family: str, parameters: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], run: Run
+    name: str,
+    family: str,
+    parameters: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    run: Run,
+    guaranteed: Sequence[str] = (),
 ) -> str:
     """Return one model's card as Markdown, the same text for the same run.
 
@@ -84,6 +89,7 @@ def card(
     family : one of METHODS
     parameters : what params.yaml says of the model
     rows : what params.yaml says of each row of the accuracy table that is drawn from it
+    guaranteed : sentences on what is guaranteed
     """
     hidden = run.hidden[run.hidden["model"] == name]
     return template("card.md.j2").render(
@@ -99,7 +105,7 @@ def card(
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
-        guaranteed=guarantee(parameters) if family == "private" else [],
+        guaranteed=guaranteed,
     )
 
 
