@@ -161,12 +161,17 @@ CELL_NAMES = {
     "between": "cells of two different questions",
 }
 
-ACCURACY_NOTES = (
-    "d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
-    "× is the ratio to the bootstrap resample, the ideal",
-    "zeros: synthetic records that hold a pair of answers no true record holds; "
-    "bits: median entropy a record",
-)
+ZEROS = {"sample": "no true record holds", "stated": "the question set calls impossible"}
+"""Which pairs of answers are structural zeros, by the parameter ``zeros``."""
+
+
+def accuracy_notes(zeros: str) -> list[str]:
+    """Return what the accuracy table's numbers are; ``zeros`` is the parameter."""
+    return [
+        "d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
+        "× is the ratio to the bootstrap resample, the ideal",
+        f"zeros: synthetic records that hold a pair of answers {ZEROS[zeros]}; bits: median entropy a record",
+    ]
 
 
 THREE_WAY_NOTES = (

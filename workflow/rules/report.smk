@@ -96,13 +96,14 @@ rule card:
             if row.model == w.model
         ]
         + [json.dumps({"name": RELEASED}) for model in PRIVATE if model == w.model],
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp card --dataset {input.dataset:q} --codebook {input.codebook:q}"
         " --provenance {input.provenance:q} --name {wildcards.model:q} --family {params.family}"
         " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
-        " --attacks {input.attacks:q} --holdout {input.holdout:q} --seed {params.seed}"
+        " --attacks {input.attacks:q} --holdout {input.holdout:q} --zeros {params.zeros} --seed {params.seed}"
         " --statement {output.statement:q} --out {output.card:q} --log {log:q}"
 
 

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         categories=int(codebook.block_starts[-1]),
         question_set=codebook.question_set,
         best=best,
-        headline=page.headline(best, table, hidden, metrics) if best else [],
+        headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
         pictures=_pictures(options.figures, json.loads(options.shown)),
         tables=[page.as_html(path.read_text(encoding="utf-8")) for path in options.tables],
         sources=[source(path) for path in options.provenance],

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         with written(options.folder / f"{name}.tex") as path:
             path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
 
-    write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
+    write("accuracy", table, tables.accuracy_notes(options.run["zeros"]), tables.printed_accuracy(table))
     write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
     write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
     write("attacks", attacked, tables.ATTACKS_NOTES, tables.printed_attacks(attacked))

@@ -14,6 +14,7 @@ from modp.tables import (
     BOUNDED,
     FORMS,
     MEASURES,
+    ZEROS,
     Printed,
     bounded,
     printed_privacy,
@@ -32,7 +33,7 @@ METHODS = {
         "Stationary: one distribution over records with a weight for every pair of answers, fitted until the "
         "crosstab of its chains is the true one up to sampling noise. Records are drawn by sweeps from the "
         "true ones, question by question, each given the record's current other answers; pairs of answers "
-        "that no true record has are never drawn."
+        "that {zeros} are never drawn."
     ),
     "private": (
         "Stationary, with a formal guarantee: one distribution over records with a weight for every pair of "
@@ -59,14 +60,15 @@ PLAIN = {"start": "records"}
 class Run:
     """What a card is written from.
 
-    ``table``, ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs
-    of all rows; ``sources`` holds file, source and sha256 of each source file.
+    ``sources`` holds file, source and sha256 of each source file; ``zeros`` is the parameter; ``table``,
+    ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs of all rows.
     """
 
     title: str
     codebook: Codebook
     sources: Sequence[Mapping[str, Any]]
     seed: int
+    zeros: str
     table: pd.DataFrame
     hidden: pd.DataFrame
     three_way: pd.DataFrame
@@ -99,7 +101,8 @@ def card(
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),
-        method=METHODS[family].format(**parameters),
+        method=METHODS[family].format(**parameters, zeros=ZEROS[run.zeros]),
+        zeros=ZEROS[run.zeros],
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
         rows=[(row["name"], treatment(row)) for row in rows],
         accuracy=accuracy(run.table, run.three_way, name),

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import MEASURES, bounded, row_names, shown_share
+from modp.tables import MEASURES, ZEROS, bounded, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -90,7 +90,9 @@ def closest(table: pd.DataFrame) -> str | None:
     return str(row_names(part).iloc[int(np.nanargmin(farthest))])
 
 
-def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any]) -> list[Number]:
+def headline(
+    row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any], zeros: str
+) -> list[Number]:
     """Return what matters of one row: fidelity first, then privacy as far as it was measured.
 
     Parameters
@@ -98,6 +100,7 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
     row : ``model/variant``
     table, hidden : the accuracy and the privacy table
     metrics : metrics.json; ``privacy.<model>.<variant>.closer_to_train`` is shown if it is there
+    zeros : the parameter, one of :data:`modp.tables.ZEROS`
     """
     table = table[table["cells"] == "all"]
     line = table[row_names(table) == row].iloc[0]
@@ -114,7 +117,7 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
         Number(
             f"{line['zero_records']:,} of {line['records']:,}",
             "impossible records",
-            "Synthetic records that hold a pair of answers which no true record holds.",
+            f"Synthetic records that hold a pair of answers which {ZEROS[zeros]}.",
         ),
     ]
     line = hidden[row_names(hidden) == row].iloc[0]
