@@ -12,7 +12,7 @@ rule measure:
     log:
         f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
-        row=one_of([*PARAMS.rows, MARGINALS]),
+        row=one_of(MEASURED),
     params:
         drawn=lambda w: "" if w.row in ENDS else "--drawn",
         zeros=PARAMS.zeros,
@@ -60,7 +60,7 @@ rule attack:
     log:
         f"{LOGS}/attack/{{row}}.log",
     wildcard_constraints:
-        row=one_of([*PARAMS.rows, MARGINALS]),
+        row=one_of(MEASURED),
     params:
         family=lambda w: family_of(w.row),
         attacked=PARAMS.attacked,
@@ -84,7 +84,7 @@ rule frontier:
     log:
         f"{LOGS}/{{model}}/frontier.log",
     wildcard_constraints:
-        model=one_of([*MODELS, *STATIONARY]),
+        model=one_of(TRAINED),
     threads: 4
     params:
         curve=lambda w: "sweeps" if w.model in STATIONARY else "pass-through",
@@ -127,7 +127,7 @@ rule tables:
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
         privacy=[measures(row, PRIVACY) for row in DRAWN],
-        attacks=[measures(row, ATTACK) for row in [*PARAMS.rows, MARGINALS]],
+        attacks=[measures(row, ATTACK) for row in MEASURED],
         gates=gates(PARAMS.answers_by_blade.model),
         mixing=[mixing(model) for model in STATIONARY],
         code=code_of("tables"),

@@ -10,10 +10,10 @@ LOGS_OF_STEPS = [
     *expand(rules.synthesize.log, model=MODELS),
     *expand(rules.postprocess.log, row=VARIANTS),
     *expand(rules.sweep.log, row=SWEPT),
-    *expand(rules.measure.log, row=[*PARAMS.rows, MARGINALS]),
+    *expand(rules.measure.log, row=MEASURED),
     *expand(rules.privacy.log, row=DRAWN),
-    *expand(rules.attack.log, row=[*PARAMS.rows, MARGINALS]),
-    *expand(rules.frontier.log, model=[*MODELS, *STATIONARY]),
+    *expand(rules.attack.log, row=MEASURED),
+    *expand(rules.frontier.log, model=TRAINED),
     *expand(rules.mixing.log, model=STATIONARY),
     *rules.tables.log,
     *expand(rules.figure.log, figure=FIGURES),
@@ -32,7 +32,7 @@ rule page:
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
         parameters=rules.tables.output.parameters,
-        frontier=[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
+        frontier=[frontier(model) for model in TRACED],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
         templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
         code=code_of("report"),
@@ -84,7 +84,7 @@ rule card:
     log:
         f"{LOGS}/{{model}}/card.log",
     wildcard_constraints:
-        model=one_of([*MODELS, *STATIONARY, *PRIVATE]),
+        model=one_of(ALL_MODELS),
     params:
         family=lambda w: "private" if w.model in PRIVATE else family_of(w.model),
         model=lambda w: {**PARAMS.models, **PARAMS.stationary, **PARAMS.private}[
@@ -109,4 +109,4 @@ rule card:
 
 rule cards:
     input:
-        expand(rules.card.output, model=[*MODELS, *STATIONARY, *PRIVATE]),
+        expand(rules.card.output, model=ALL_MODELS),
