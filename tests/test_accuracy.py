@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import codebook_of
+from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +116,7 @@ def test_record_sums_count_each_pair_of_answers_once():
 def test_crosstab_equals_the_slow_count(sizes, n, seed):
     starts = codebook_of(*sizes).block_starts
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, s, n) for s in sizes]).astype(np.int16)
+    codes = codes_of(sizes, n, rng)
     slow = np.zeros((starts[-1], starts[-1]), int)
     for row in codes + starts[:-1]:
         for i in row:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -240,7 +240,7 @@ def made(tmp_path_factory) -> Path:
     at = tmp_path_factory.mktemp("run")
     rng = np.random.default_rng(3)
     n = 400
-    true = np.column_stack([rng.integers(0, s, n) for s in CODEBOOK.sizes]).astype(np.int16)
+    true = codes_of(CODEBOOK.sizes, n, rng)
     true[:, 2] = true[:, 0]
     tables = {"bootstrap": true[rng.integers(0, n, n)], "m/plain": rng.permuted(true, axis=0)}
     tables["m/half"] = np.where(rng.random(true.shape) < 0.5, true, tables["m/plain"])[: n // 3]
