@@ -52,16 +52,13 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
         ideal = summarise(rows[0].log_ratios[mask])
         for row in rows:
             found = summarise(row.log_ratios[mask])
-            measures = {m: getattr(found, m) for m in MEASURES}
-            ratios = {f"ratio_{m}": _ratio(getattr(found, m), getattr(ideal, m)) for m in MEASURES}
             lines.append(
                 {
                     "model": row.model,
                     "variant": row.variant,
                     "cells": cells,
                     "n_cells": found.cells,
-                    **measures,
-                    **ratios,
+                    **_measures(found, ideal),
                     "records": row.records,
                     "zero_records": row.zero_records,
                     "entropy_bits": row.entropy_bits,
@@ -73,25 +70,23 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
 
 def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the accuracy of every row's three-way crosstabs, with ratios to the first row."""
-    lines = []
-    for row in rows:
-        measures = {m: getattr(row.three_way, m) for m in MEASURES}
-        ideal = {m: getattr(rows[0].three_way, m) for m in MEASURES}
-        ratios = {f"ratio_{m}": _ratio(measures[m], ideal[m]) for m in MEASURES}
-        lines.append(
-            {
-                "model": row.model,
-                "variant": row.variant,
-                "n_cells": row.three_way.cells,
-                **measures,
-                **ratios,
-            }
-        )
+    lines = [
+        {
+            "model": row.model,
+            "variant": row.variant,
+            "n_cells": row.three_way.cells,
+            **_measures(row.three_way, rows[0].three_way),
+        }
+        for row in rows
+    ]
     return pd.DataFrame(lines)
 
 
-def _ratio(found: float, ideal: float) -> float:
-    return found / ideal if ideal > 0 else np.nan
+def _measures(found: Summary, ideal: Summary) -> dict[str, float]:
+    """The measures, and their ratios to the ideal's."""
+    measures, ideals = ({m: getattr(summary, m) for m in MEASURES} for summary in (found, ideal))
+    ratios = {f"ratio_{m}": measures[m] / ideals[m] if ideals[m] > 0 else np.nan for m in MEASURES}
+    return measures | ratios
 
 
 def metrics(
