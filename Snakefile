@@ -26,7 +26,7 @@ rule all:
         rules.coded.input,
         rules.trained.input,
         expand(rules.synthesize.output, model=MODELS),
-        expand(rules.frontier.output, model=[*MODELS, *STATIONARY]),
+        expand(rules.frontier.output, model=TRAINED),
         rules.reported.input,
         rules.page.output,
         rules.cards.input,

@@ -1,5 +1,6 @@
 """Shared by all tests: where things are, and tiny tables worked out by hand."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from modp import coding, seeds
 from modp.codebook import Category, Codebook, Question
-from modp.config import load
+from modp.config import check, load
 from modp.pums.read import read
 from modp.questions import QuestionSet
 
@@ -28,6 +29,17 @@ def codebook_of(*sizes: int) -> Codebook:
         for q, size in enumerate(sizes)
     ]
     return Codebook("test", tuple(made))
+
+
+def codes_of(sizes: Iterable[int], n: int, rng: np.random.Generator) -> np.ndarray:
+    """So many records of independent answers to questions with so many categories each."""
+    return np.column_stack([rng.integers(0, size, n) for size in sizes]).astype(np.int16)
+
+
+def question_set(*recipes: dict, **more: object) -> QuestionSet:
+    """A question set of these questions."""
+    content = {"name": "t", "title": "t", "records": "persons", "questions": list(recipes), **more}
+    return check(content, QuestionSet, "test.yaml")
 
 
 def shared(*parts: str) -> Path:

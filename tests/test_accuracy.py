@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import codebook_of
+from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +79,13 @@ def test_summary_takes_the_root_mean_square_about_zero():
     assert summary.rms == pytest.approx(math.sqrt(0.24 / 5))
 
 
+def test_crosstabs_of_different_totals_are_compared_by_hand():
+    found = accuracy.compared(np.array([[3, 1], [1, 1]]), np.array([[1, 0], [0, 0]]), n_true=4, n_synthetic=2)
+    d = [math.log(4 / 3), math.log(2), math.log(2)]
+    assert found.cells == 3 and found.median == pytest.approx(d[1])
+    assert found.mean_abs == pytest.approx(sum(d) / 3)
+
+
 def test_cell_sets_count_the_papers_cells_and_those_between_questions():
     sets = accuracy.cell_sets(STARTS)
     assert sets["all"].sum() == 7 * 8 // 2
@@ -109,7 +116,7 @@ def test_record_sums_count_each_pair_of_answers_once():
 def test_crosstab_equals_the_slow_count(sizes, n, seed):
     starts = codebook_of(*sizes).block_starts
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, s, n) for s in sizes]).astype(np.int16)
+    codes = codes_of(sizes, n, rng)
     slow = np.zeros((starts[-1], starts[-1]), int)
     for row in codes + starts[:-1]:
         for i in row:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from conftest import codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def three_tables(draw):
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     n, m = draw(st.integers(4, 40)), draw(st.integers(2, 40))
     r = rng(draw(st.integers(0, 2**32 - 1)))
-    return [np.column_stack([r.integers(0, s, rows) for s in sizes]).astype(np.int16) for rows in (m, n, n)]
+    return [codes_of(sizes, rows, r) for rows in (m, n, n)]
 
 
 @st.composite

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SHARED, shared
+from conftest import SHARED, question_set, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,16 +12,10 @@ from modp.__main__ import main
 from modp.config import check
 from modp.errors import InputError
 from modp.pums.where import Dataset
-from modp.questions import QuestionSet
 
 
 def rng(seed=1):
     return np.random.default_rng(seed)
-
-
-def recipes(*questions):
-    content = {"name": "q", "title": "q", "records": "persons", "questions": list(questions)}
-    return check(content, QuestionSet, "q")
 
 
 MONEY = {"name": "MONEY", "label": "money", "deciles": {"of": "known"}, "missing": "not asked"}
@@ -68,8 +62,8 @@ def test_what_is_held_out_changes_nothing_in_the_codes_of_the_others(seed, other
     )
     mixed["KIND"] = np.ma.array(kind.astype(np.int32))
     alone = {name: values[kept] for name, values in mixed.items()}
-    codes, codebook = coding.code(mixed, recipes(MONEY, KIND), rng(7), None, kept)
-    expected, expected_book = coding.code(alone, recipes(MONEY, KIND), rng(7))
+    codes, codebook = coding.code(mixed, question_set(MONEY, KIND), rng(7), None, kept)
+    expected, expected_book = coding.code(alone, question_set(MONEY, KIND), rng(7))
     assert (codes[kept] == expected).all()
     assert codebook == expected_book
 
@@ -77,7 +71,9 @@ def test_what_is_held_out_changes_nothing_in_the_codes_of_the_others(seed, other
 def test_an_answer_held_out_falls_into_the_deciles_of_the_others():
     money = [*range(10, 110, 10), 5_000, 1, 57, 1_000_000]
     kept = np.arange(len(money)) < 10
-    codes, codebook = coding.code(columns(money, [1] * len(money)), recipes(MONEY, KIND), rng(), None, kept)
+    codes, codebook = coding.code(
+        columns(money, [1] * len(money)), question_set(MONEY, KIND), rng(), None, kept
+    )
     assert codes[:10, 0].tolist() == list(range(1, 11))  # category 0 is "not asked"
     assert codes[10:, 0].tolist() == [10, 1, 6, 10]  # the edge between 50 and 60 is at about 55
     assert "1,000,000" not in codebook.to_json() and "5,000" not in codebook.to_json()
@@ -88,12 +84,12 @@ def test_an_unknown_answer_held_out_makes_no_category_and_is_told():
     kept = np.array([1, 1, 1, 1, 0, 0, 0], bool)
     raw = columns([1] * 7, kind)
     said = []
-    codes, codebook = coding.code(raw, recipes(KIND, MONEY), rng(), said.append, kept)
+    codes, codebook = coding.code(raw, question_set(KIND, MONEY), rng(), said.append, kept)
     assert [c.code for c in codebook.questions[0].categories] == ["1", "2", "value 7"]
     assert codes[:, 0].tolist() == [0, 1, 2, 1, 2, coding.UNKNOWN, coding.UNKNOWN]
     assert len(said) == 1 and "7 (1 records)" in said[0] and "9" not in said[0]
     with pytest.raises(InputError, match=r"7 \(2 records\), 9 \(1 records\), blank \(1 records\)"):
-        coding.code(raw, recipes(KIND, MONEY), rng(), None, kept)
+        coding.code(raw, question_set(KIND, MONEY), rng(), None, kept)
 
 
 def step(folder, dataset, *more):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import codebook_of, shared
+from conftest import codebook_of, codes_of, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -326,7 +326,7 @@ def test_published_weights_give_the_same_probabilities(sample, name):
         content = torch.load(path, map_location="cpu", weights_only=True)
     weights = {k: v.double() for k, v in content["model_state_dict"].items()}
     rng = np.random.default_rng(3)
-    codes = np.column_stack([rng.integers(0, s, 50) for s in codebook.sizes])
+    codes = codes_of(codebook.sizes, 50, rng)
     binary = torch.from_numpy(records.one_hot(codes, codebook.block_starts)).double()
     gate = "weight_calculator"
     hidden = torch.relu(binary @ weights[f"{gate}.fc1.weight"].T + weights[f"{gate}.fc1.bias"])

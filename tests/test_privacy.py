@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import codebook_of
+from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,9 +30,7 @@ def tables(draw):
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     n, m = draw(st.integers(1, 30)), draw(st.integers(1, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    true, synthetic = (
-        np.column_stack([rng.integers(0, s, rows) for s in sizes]).astype(np.int16) for rows in (n, m)
-    )
+    true, synthetic = (codes_of(sizes, rows, rng) for rows in (n, m))
     return true, synthetic, rng.integers(0, n, m), rng.integers(0, m, draw(st.integers(0, 12)))
 
 

@@ -3,13 +3,12 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from conftest import ROOT, shared
+from conftest import ROOT, question_set, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
 from modp import coding, seeds
 from modp.codebook import Codebook, Question
-from modp.config import check
 from modp.errors import InputError
 from modp.questions import QuestionSet
 
@@ -27,16 +26,13 @@ def column(*values: int | None) -> np.ma.MaskedArray:
     return np.ma.array([0 if v is None else v for v in values], mask=[v is None for v in values])
 
 
-def question_set(*recipes: dict) -> QuestionSet:
-    spare = {"name": "SPARE", "label": "spare", "column": "SEX", "categories": {1: "a", 2: "b"}}
-    content = {"name": "t", "title": "t", "records": "persons", "questions": [*recipes, spare]}
-    return check(content, QuestionSet, "test.yaml")
+SPARE = {"name": "SPARE", "label": "spare", "column": "SEX", "categories": {1: "a", 2: "b"}}
 
 
 def coded(recipe: dict, values: np.ma.MaskedArray) -> tuple[list[str], Question]:
     """The category codes that a recipe gives to values."""
     raw = {recipe["name"]: values, "SEX": column(*[1] * len(values))}
-    codes, codebook = coding.code(raw, question_set(recipe), np.random.default_rng(0))
+    codes, codebook = coding.code(raw, question_set(recipe, SPARE), np.random.default_rng(0))
     question = codebook.questions[0]
     return [question.categories[c].code for c in codes[:, 0]], question
 
@@ -117,7 +113,7 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
     second = {"name": "B", "label": "b", "missing": "n/a", "categories": {1: "one"}}
     raw = {"A": column(1, 7, None), "B": column(888, 888, None), "SEX": column(1, 1, 2)}
     with pytest.raises(InputError) as failure:
-        coding.code(raw, question_set(first, second), np.random.default_rng(0))
+        coding.code(raw, question_set(first, second, SPARE), np.random.default_rng(0))
     assert "A: 7 (1 records), blank (1 records)" in str(failure.value)
     assert "B: 888 (2 records)" in str(failure.value)
 
@@ -156,7 +152,7 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
 )
 def test_faulty_recipes_are_refused(recipe, message):
     with pytest.raises(InputError, match="test.yaml") as failure:
-        question_set({"name": "A", "label": "a", **recipe})
+        question_set({"name": "A", "label": "a", **recipe}, SPARE)
     assert message in str(failure.value)
 
 
@@ -178,7 +174,7 @@ def test_another_merging_is_another_codebook():
 
 def coded_book(recipe: dict) -> Codebook:
     raw = {"A": column(1, 2), "SEX": column(1, 2)}
-    return coding.code(raw, question_set(recipe), np.random.default_rng(0))[1]
+    return coding.code(raw, question_set(recipe, SPARE), np.random.default_rng(0))[1]
 
 
 def test_codebook_survives_its_file(sample):

@@ -3,7 +3,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import codebook_of
+from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ def test_parquet_columns_are_dictionaries_of_all_category_codes(tmp_path):
 def test_what_is_written_is_read_again(tmp_path_factory, n, seed):
     codebook = codebook_of(1, 3, 300)
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, s, n) for s in codebook.sizes]).astype(np.int16)
+    codes = codes_of(codebook.sizes, n, rng)
     path = tmp_path_factory.mktemp("records") / "r.parquet"
     records.write(path, codes, codebook)
     assert (records.read(path, codebook)[0] == codes).all()

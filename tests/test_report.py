@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -102,14 +102,14 @@ def test_the_best_row_is_near_the_ideal_by_all_three_measures():
 
 
 def test_the_headline_says_what_was_measured_and_nothing_else():
-    fidelity, zeros, rank = page.headline("m/good", TABLE, HIDDEN, {"privacy": {}})
+    fidelity, zeros, rank = page.headline("m/good", TABLE, HIDDEN, {"privacy": {}}, "sample")
     assert fidelity.value == "1.09 ×" and "1.02" in fidelity.meaning and "5.1%" in fidelity.meaning
     assert zeros.value == "7 of 1,000"
     assert rank.value == "10.00 ± 1.00 %" and "1,234" in rank.meaning
     closer = {"closer_to_train": 0.508, "closer_to_train_low": 0.49, "closer_to_train_high": 0.52}
     metrics = {"privacy": {"m": {"good": closer}}}
-    assert page.headline("m/good", TABLE, HIDDEN, metrics)[-1].value == "0.508 (0.490–0.520)"
-    assert len(page.headline("m/none", TABLE, HIDDEN, metrics)) == 2, "no ranks, no attack"
+    assert page.headline("m/good", TABLE, HIDDEN, metrics, "sample")[-1].value == "0.508 (0.490–0.520)"
+    assert len(page.headline("m/none", TABLE, HIDDEN, metrics, "sample")) == 2, "no ranks, no attack"
 
 
 def test_markdown_becomes_html_that_obeys_nothing_in_it():
@@ -179,7 +179,8 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     metrics["privacy"]["m"]["good"] |= {"closer_to_train_high": 0.516, "membership_auc": None}
     source = {"file": "a.zip", "source": "there/a.zip", "sha256": "f00"}
     other = pd.DataFrame([line("other", "plain", 3, 3, 3)])
-    run = card.Run("Tiny", CODEBOOK, [source], 5, pd.concat([TABLE, other]), HIDDEN, three_way, metrics)
+    table = pd.concat([TABLE, other])
+    run = card.Run("Tiny", CODEBOOK, [source], 5, "stated", table, HIDDEN, three_way, metrics)
     parameters = {"blades": 3, "reduced": 4, "stages": [{"loss": "z", "floor": None, "specials": []}]}
     text = card.card("m", "blades", parameters, [{"name": "good", "pass_through": 0.5}], run)
     assert "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1,000 | 7 |" in text
@@ -188,11 +189,16 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     assert "3 blades" in text and "- loss: z\n```" in text and "sha256 `f00`" in text
     assert "| m | good | 3.0 | 10^2.0 | 2.00 ± 0.47 % | 10.00 ± 1.00 % | 20.00 ± 1.33 % | 1,234 |" in text
     assert not re.search(r"[{}]", text)
+    assert (
+        "Zeros are synthetic records that hold a pair of answers the question set calls impossible." in text
+    )
+    swept = card.card("m", "stationary", {}, [], run)
+    assert "pairs of answers that the question set calls impossible are never drawn" in swept
 
 
 def test_a_statement_says_what_was_measured_with_its_interval():
     three_way = TABLE[TABLE["cells"] == "all"][["model", "variant", "median", "ratio_median"]]
-    run = card.Run("Tiny", CODEBOOK, [], 5, TABLE, HIDDEN, three_way, {"privacy": {}})
+    run = card.Run("Tiny", CODEBOOK, [], 5, "sample", TABLE, HIDDEN, three_way, {"privacy": {}})
     lines = [
         ("m", "good", "exact_train", "", 0.01, 0.0, 0.02),
         ("m", "good", "exact_holdout", "", 0.004, 0.0, 0.01),
@@ -234,7 +240,7 @@ def made(tmp_path_factory) -> Path:
     at = tmp_path_factory.mktemp("run")
     rng = np.random.default_rng(3)
     n = 400
-    true = np.column_stack([rng.integers(0, s, n) for s in CODEBOOK.sizes]).astype(np.int16)
+    true = codes_of(CODEBOOK.sizes, n, rng)
     true[:, 2] = true[:, 0]
     tables = {"bootstrap": true[rng.integers(0, n, n)], "m/plain": rng.permuted(true, axis=0)}
     tables["m/half"] = np.where(rng.random(true.shape) < 0.5, true, tables["m/plain"])[: n // 3]
@@ -287,7 +293,8 @@ def made(tmp_path_factory) -> Path:
         *("--attacks", *[at / r / "attack.parquet" for r in (*ROWS, "marginals")]),
         *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
-        *("--run", "{}", "--parameters", at / "parameters.json"),
+        *("--run", json.dumps({"seed": 1, "dataset": NASTY, "zeros": "sample"})),
+        *("--parameters", at / "parameters.json"),
     )
     TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
@@ -316,7 +323,7 @@ def write_page(at: Path, out: Path) -> None:
             at / "accuracy.png",
         ),
         *("--shown", json.dumps({"accuracy": ["overview", []]})),
-        *("--params", json.dumps({"seed": 1, "dataset": NASTY})),
+        *("--parameters", at / "parameters.json"),
         *("--logs", at / "train.log", "--out", out, "--run", at / "run.js"),
     )
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from modp import swap
 from modp.crosstab import crosstab, structural_zeros
 from modp.postprocess import violations
-from modp.swap import Limits
+from modp.swap import Limits, Problem
 
 STARTS = np.array([0, 2, 5, 9])
 CPU = torch.device("cpu")
@@ -23,6 +23,23 @@ def table(n: int, seed: int, linked: bool) -> np.ndarray:
     second = np.where(pull[0], first, rng.integers(0, 3, n))
     third = np.where(pull[1], 2 * first, rng.integers(0, 4, n))
     return np.column_stack([first, second, third]).astype(np.int16)
+
+
+def problem(codes: np.ndarray, true: np.ndarray, n_true: int) -> Problem:
+    """The records, to be swapped towards the counts of so many true ones."""
+    return Problem(codes, true, structural_zeros(true, STARTS), n_true, STARTS)
+
+
+def apart() -> Problem:
+    """Independent answers, to be swapped towards linked ones."""
+    return problem(table(400, 2, linked=False), crosstab(table(500, 1, linked=True), STARTS), 500)
+
+
+def swapped(at: Problem, limits: Limits, seed: int) -> tuple[np.ndarray, list[float]]:
+    """The records after swaps on the CPU, and the discrepancy after each pass."""
+    said = []
+    rng = np.random.default_rng(seed)
+    return swap.swap(at, limits, rng, CPU, lambda _, left: said.append(left)), said
 
 
 def slow_discrepancy(codes: np.ndarray, true: np.ndarray, n_true: int) -> float:
@@ -42,7 +59,7 @@ def slow_discrepancy(codes: np.ndarray, true: np.ndarray, n_true: int) -> float:
 def test_swapping_keeps_single_counts_lowers_the_sum_and_makes_no_zero(kind, n, seed):
     true = crosstab(table(40, seed, linked=True), STARTS)
     before = table(n, seed + 1, linked=False)
-    state = kind(before, true, structural_zeros(true, STARTS), 40, STARTS, CPU)
+    state = kind(problem(before, true, 40), CPU)
     rng = np.random.default_rng(seed)
     last = slow_discrepancy(before, true, 40)
     for question in (0, 1, 2, 0, 1, 2):
@@ -65,63 +82,22 @@ def test_swapping_makes_independent_answers_depend_as_they_should(kind, monkeypa
     truth = table(3000, 1, linked=True)
     true = crosstab(truth, STARTS)
     drawn = np.column_stack([np.random.default_rng(q).permutation(truth[:, q]) for q in range(3)])
-    said = []
     limits = Limits(passes=60, seconds=60, improvement=1e-4)
-    rng = np.random.default_rng(5)
-    mended = swap.swap(
-        drawn,
-        true,
-        structural_zeros(true, STARTS),
-        3000,
-        STARTS,
-        limits,
-        rng,
-        CPU,
-        lambda *line: said.append(line),
-    )
+    mended, said = swapped(problem(drawn, true, 3000), limits, seed=5)
     before, after = (slow_discrepancy(c, true, 3000) for c in (drawn, mended))
     assert after < 0.01 * before
-    assert [s for _, s in said] == sorted([s for _, s in said], reverse=True)
+    assert said == sorted(said, reverse=True)
 
 
 def test_the_same_seed_swaps_the_same():
-    true = crosstab(table(500, 1, linked=True), STARTS)
-    drawn = table(400, 2, linked=False)
-    first, again, other = (
-        swap.swap(
-            drawn,
-            true,
-            structural_zeros(true, STARTS),
-            500,
-            STARTS,
-            PLENTY,
-            np.random.default_rng(s),
-            CPU,
-            lambda *_: None,
-        )
-        for s in (1, 1, 2)
-    )
+    first, again, other = (swapped(apart(), PLENTY, seed)[0] for seed in (1, 1, 2))
     assert (first == again).all() and (first != other).any()
 
 
 def test_limits_end_the_swapping():
-    true = crosstab(table(500, 1, linked=True), STARTS)
-    drawn = table(400, 2, linked=False)
     for limits, passes in [
         (Limits(3, 60, 0.0), 3),
         (Limits(50, 60, 0.9999), 1),
         (Limits(50, 0.0, 0.0), 1),
     ]:
-        said = []
-        swap.swap(
-            drawn,
-            true,
-            structural_zeros(true, STARTS),
-            500,
-            STARTS,
-            limits,
-            np.random.default_rng(1),
-            CPU,
-            lambda *line, s=said: s.append(line),
-        )
-        assert len(said) == passes
+        assert len(swapped(apart(), limits, seed=1)[1]) == passes

@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+from conftest import codes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,8 +11,7 @@ SIZES = np.array([2, 3, 2, 4])
 
 
 def table(n: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return np.column_stack([rng.integers(0, s, n) for s in SIZES]).astype(np.int16)
+    return codes_of(SIZES, n, np.random.default_rng(seed))
 
 
 @settings(deadline=None)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from conftest import question_set
 
 from modp import coding
 from modp.cli.zeros import zeros_of
 from modp.codebook import Codebook
-from modp.config import check
 from modp.crosstab import crosstab, structural_zeros
 from modp.errors import InputError
 from modp.models import stationary
@@ -19,9 +19,8 @@ JOB = {"name": "JOB", "label": "job", "missing": "not asked", "categories": {1: 
 WORD = {"name": "W", "label": "word", "categories": {"x": "ex", "y": "why"}}
 
 
-def question_set(*rules: dict) -> QuestionSet:
-    content = {"name": "t", "title": "t", "records": "persons", "questions": [AGE, JOB, WORD]}
-    return check({**content, "impossible": list(rules)}, QuestionSet, "test.yaml")
+def ruled(*rules: dict) -> QuestionSet:
+    return question_set(AGE, JOB, WORD, impossible=list(rules))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,7 @@ def question_set(*rules: dict) -> QuestionSet:
     ],
 )
 def test_rules_name_categories_by_code_range_list_and_complement(rule, sides):
-    assert question_set(rule).impossible_pairs == [sides]
+    assert ruled(rule).impossible_pairs == [sides]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +50,11 @@ def test_rules_name_categories_by_code_range_list_and_complement(rule, sides):
 )
 def test_rules_about_what_is_not_there_are_refused(rule, message):
     with pytest.raises(InputError, match=message):
-        question_set(rule)
+        ruled(rule)
 
 
 def test_a_rule_goes_with_its_questions():
-    fitted = question_set({"AGE": 0, "JOB": 1}, {"AGE": 0, "W": "x"}).fitted(True, ["JOB"], {})
+    fitted = ruled({"AGE": 0, "JOB": 1}, {"AGE": 0, "W": "x"}).fitted(True, ["JOB"], {})
     assert fitted.impossible_pairs == [(["AGE=0"], ["W=x"])]
 
 
@@ -67,7 +66,7 @@ def coded(rows: list[tuple[int, int | None, str]]) -> tuple[np.ndarray, Codebook
         "W": np.ma.array(word),
     }
     rules = {"AGE": 0, "JOB": "not -1"}, {"AGE": "not 0", "JOB": -1}
-    return coding.code(raw, question_set(*rules), np.random.default_rng(0))
+    return coding.code(raw, ruled(*rules), np.random.default_rng(0))
 
 
 def test_stated_zeros_are_the_cells_of_the_rules():

@@ -70,6 +70,12 @@ def summarise(log_ratios: np.ndarray) -> Summary:
     return Summary(len(d), float(np.median(d)), float(np.mean(d)), float(np.sqrt(np.mean(d**2))))
 
 
+def compared(true: np.ndarray, synthetic: np.ndarray, n_true: int, n_synthetic: int) -> Summary:
+    """Summarise d over the cells i <= j of two crosstabs (K, K), each of so many records."""
+    upper = np.triu_indices(len(true))
+    return summarise(log_ratio(true[upper], scaled(synthetic[upper], n_true, n_synthetic)))
+
+
 def cell_sets(block_starts: np.ndarray) -> dict[str, np.ndarray]:
     """Return the masks, over cells i <= j in row order, of the two sets that tables report.
 

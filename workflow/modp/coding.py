@@ -49,9 +49,10 @@ def code(
     """
     faults: list[str] = []
     coded, made = [], []
+    if kept is None:
+        kept = np.ones(len(columns[questions.questions[0].source]), bool)
     for recipe in questions.questions:
         values = columns[recipe.source]
-        kept = np.ones(len(values), bool) if kept is None else kept
         places, question = _code_question(values, recipe, rng, kept)
         lost = places == UNKNOWN
         if lost.any():

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -28,12 +29,23 @@ class Limits:
     improvement: float
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Records whose crosstab should be another one.
+
+    ``codes`` has shape (n, Q); ``true_counts`` (K, K) are of ``n_true`` records, scaled to n where the
+    numbers differ; ``zeros`` is the mask (K, K) of the structural zeros.
+    """
+
+    codes: np.ndarray
+    true_counts: np.ndarray
+    zeros: np.ndarray
+    n_true: int
+    block_starts: np.ndarray
+
+
 def swap(
-    codes: np.ndarray,
-    true_counts: np.ndarray,
-    zeros: np.ndarray,
-    n_true: int,
-    block_starts: np.ndarray,
+    problem: Problem,
     limits: Limits,
     rng: np.random.Generator,
     device: torch.device,
@@ -48,21 +60,19 @@ def swap(
 
     Parameters
     ----------
-    codes : shape (n, Q)
-    true_counts : (K, K), of ``n_true`` records; scaled to n where the numbers differ
-    zeros : bool (K, K), the structural zeros
+    problem : the records and what their crosstab should be
     device : the CPU tries one pair after the other; a GPU many at once
     report : told of each pass and the discrepancy after it
 
     Returns
     -------
-    codes of the same shape, with at most the same discrepancy
+    codes of the records' shape, with at most the same discrepancy
     """
     kind = _OneByOne if device.type == "cpu" else _ManyAtOnce
-    state = kind(codes, true_counts, zeros, n_true, block_starts, device)
+    state = kind(problem, device)
     began, before = time.monotonic(), state.discrepancy()
     for number in range(1, limits.passes + 1):
-        for question in rng.permutation(codes.shape[1]):
+        for question in rng.permutation(problem.codes.shape[1]):
             state.improve(int(question), rng)
             if time.monotonic() - began > limits.seconds:
                 break
@@ -74,33 +84,28 @@ def swap(
     return state.codes()
 
 
-def _logs(size: int, scale: float) -> np.ndarray:
-    """ln(k scale + 1) for counts k = 0 … size."""
-    return np.log(np.arange(size + 1) * scale + 1)
+class _State:
+    """The records so far, the counts of their crosstab, and what these should be."""
 
-
-class _OneByOne:
-    """Tries pairs of records in turn, each against the counts that the last one left."""
-
-    def __init__(
-        self,
-        codes: np.ndarray,
-        true: np.ndarray,
-        zeros: np.ndarray,
-        n_true: int,
-        block_starts: np.ndarray,
-        _: torch.device,
-    ):
-        self.starts = block_starts
-        self.columns = columns(codes, block_starts)
-        self.counts = crosstab(codes, block_starts)
-        self.logs = _logs(len(codes), n_true / max(len(codes), 1))
-        self.target = np.log(true + 1.0)
-        self.zeros = zeros
-        self.between = np.triu(~within_question(block_starts))
+    def __init__(self, problem: Problem, held: Callable[[np.ndarray], Any] = lambda array: array):
+        codes, self.starts = problem.codes, problem.block_starts
+        scale = problem.n_true / max(len(codes), 1)
+        self.columns = held(columns(codes, self.starts))
+        self.counts = held(crosstab(codes, self.starts))
+        self.logs = held(np.log(np.arange(len(codes) + 1) * scale + 1))  # of every count that there can be
+        self.target = held(np.log(problem.true_counts + 1.0))
+        self.zeros = held(problem.zeros)
+        self.between = held(np.triu(~within_question(self.starts)))
 
     def discrepancy(self) -> float:
         return float(((self.logs[self.counts] - self.target)[self.between] ** 2).sum())
+
+
+class _OneByOne(_State):
+    """Tries pairs of records in turn, each against the counts that the last one left."""
+
+    def __init__(self, problem: Problem, _: torch.device):
+        super().__init__(problem)
 
     def improve(self, question: int, rng: np.random.Generator) -> None:
         order = rng.permutation(len(self.columns))
@@ -150,28 +155,12 @@ def _try_pairs(
             first[question], second[question] = v, u
 
 
-class _ManyAtOnce:
+class _ManyAtOnce(_State):
     """Tries random pairs of all records at once, and takes back what did not help."""
 
-    def __init__(
-        self,
-        codes: np.ndarray,
-        true: np.ndarray,
-        zeros: np.ndarray,
-        n_true: int,
-        block_starts: np.ndarray,
-        device: torch.device,
-    ):
-        self.starts, self.device, self.share = block_starts, device, START_SHARE
-        self.columns = torch.from_numpy(columns(codes, block_starts)).to(device)
-        self.counts = torch.from_numpy(crosstab(codes, block_starts)).to(device)
-        self.logs = torch.from_numpy(_logs(len(codes), n_true / max(len(codes), 1))).to(device)
-        self.target = torch.from_numpy(np.log(true + 1.0)).to(device)
-        self.zeros = torch.from_numpy(zeros).to(device)
-        self.between = torch.from_numpy(np.triu(~within_question(block_starts))).to(device)
-
-    def discrepancy(self) -> float:
-        return float(((self.logs[self.counts] - self.target)[self.between] ** 2).sum())
+    def __init__(self, problem: Problem, device: torch.device):
+        super().__init__(problem, lambda array: torch.from_numpy(array).to(device))
+        self.device, self.share = device, START_SHARE
 
     def improve(self, question: int, rng: np.random.Generator) -> None:
         order = torch.from_numpy(rng.permutation(len(self.columns))).to(self.device)

@@ -1,6 +1,6 @@
 """Tables, metrics and plot data made of the measures of a run's rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,10 @@ from modp.codebook import Codebook
 from modp.mixing import RARE, summary
 from modp.privacy import effective_multiplicity
 from modp.triples import FEWEST, MOST
+
+BOUNDED = ["value", "low", "high"]
+FORMS = {1: ".3f", 100: ".2f"}
+"""How a measure of an attack is written, and one in percent."""
 
 MEASURES = ("median", "mean_abs", "rms")
 DIGITS = 6
@@ -48,16 +52,13 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
         ideal = summarise(rows[0].log_ratios[mask])
         for row in rows:
             found = summarise(row.log_ratios[mask])
-            measures = {m: getattr(found, m) for m in MEASURES}
-            ratios = {f"ratio_{m}": _ratio(getattr(found, m), getattr(ideal, m)) for m in MEASURES}
             lines.append(
                 {
                     "model": row.model,
                     "variant": row.variant,
                     "cells": cells,
                     "n_cells": found.cells,
-                    **measures,
-                    **ratios,
+                    **_measures(found, ideal),
                     "records": row.records,
                     "zero_records": row.zero_records,
                     "entropy_bits": row.entropy_bits,
@@ -69,25 +70,23 @@ def accuracy_table(rows: Sequence[Row], cell_sets: Mapping[str, np.ndarray]) -> 
 
 def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the accuracy of every row's three-way crosstabs, with ratios to the first row."""
-    lines = []
-    for row in rows:
-        measures = {m: getattr(row.three_way, m) for m in MEASURES}
-        ideal = {m: getattr(rows[0].three_way, m) for m in MEASURES}
-        ratios = {f"ratio_{m}": _ratio(measures[m], ideal[m]) for m in MEASURES}
-        lines.append(
-            {
-                "model": row.model,
-                "variant": row.variant,
-                "n_cells": row.three_way.cells,
-                **measures,
-                **ratios,
-            }
-        )
+    lines = [
+        {
+            "model": row.model,
+            "variant": row.variant,
+            "n_cells": row.three_way.cells,
+            **_measures(row.three_way, rows[0].three_way),
+        }
+        for row in rows
+    ]
     return pd.DataFrame(lines)
 
 
-def _ratio(found: float, ideal: float) -> float:
-    return found / ideal if ideal > 0 else np.nan
+def _measures(found: Summary, ideal: Summary) -> dict[str, float]:
+    """The measures, and their ratios to the ideal's."""
+    measures, ideals = ({m: getattr(summary, m) for m in MEASURES} for summary in (found, ideal))
+    ratios = {f"ratio_{m}": measures[m] / ideals[m] if ideals[m] > 0 else np.nan for m in MEASURES}
+    return measures | ratios
 
 
 def metrics(
@@ -157,12 +156,17 @@ CELL_NAMES = {
     "between": "cells of two different questions",
 }
 
-ACCURACY_NOTES = (
-    "d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
-    "× is the ratio to the bootstrap resample, the ideal",
-    "zeros: synthetic records that hold a pair of answers no true record holds; "
-    "bits: median entropy a record",
-)
+ZEROS = {"sample": "no true record holds", "stated": "the question set calls impossible"}
+"""Which pairs of answers are structural zeros, by the parameter ``zeros``."""
+
+
+def accuracy_notes(zeros: str) -> list[str]:
+    """Return what the accuracy table's numbers are; ``zeros`` is the parameter."""
+    return [
+        "d = |ln((C_syn + 1) / (C_true + 1))|, synthetic counts scaled to the number of true records; "
+        "× is the ratio to the bootstrap resample, the ideal",
+        f"zeros: synthetic records that hold a pair of answers {ZEROS[zeros]}; bits: median entropy a record",
+    ]
 
 
 THREE_WAY_NOTES = (
@@ -253,8 +257,8 @@ def printed_accuracy(table: pd.DataFrame) -> list[Printed]:
             row = [line["model"], line["variant"]]
             for measure in MEASURES:
                 row += [f"{line[measure]:.3f}", f"{line[f'ratio_{measure}']:.2f}"]
-            row += [f"{line['records']:,}", f"{line['zero_records']:,}", _shown(line["entropy_bits"], ".1f")]
-            row += [_shown(line[f"published_{m}"], ".3f") for m in MEASURES] if published else []
+            row += [f"{line['records']:,}", f"{line['zero_records']:,}", shown(line["entropy_bits"], ".1f")]
+            row += [shown(line[f"published_{m}"], ".3f") for m in MEASURES] if published else []
             rows.append(row)
         caption = f"d over {part['n_cells'].iloc[0]:,} cells: {CELL_NAMES[str(cells)]}"
         parts.append(Printed(caption, headers, rows, 2))
@@ -267,7 +271,7 @@ def printed_three_way(table: pd.DataFrame) -> Printed:
         [
             line["model"],
             line["variant"],
-            *(t for m in MEASURES for t in (_shown(line[m], ".3f"), _shown(line[f"ratio_{m}"], ".2f"))),
+            *(t for m in MEASURES for t in (shown(line[m], ".3f"), shown(line[f"ratio_{m}"], ".2f"))),
         ]
         for line in table.to_dict("records")
     ]
@@ -275,8 +279,22 @@ def printed_three_way(table: pd.DataFrame) -> Printed:
     return Printed(f"d over {table['n_cells'].iloc[0]:,} cells of three questions", headers, rows, 2)
 
 
-def _shown(value: float, form: str) -> str:
+def shown(value: float, form: str) -> str:
+    """Write a number in this format; nothing if it is not defined."""
     return "" if np.isnan(value) else f"{value:{form}}"
+
+
+def shown_share(share: float, cases: int) -> str:
+    """Write a share of so many cases in percent, ± one standard error; nothing if there are none."""
+    if not cases:
+        return ""
+    return f"{100 * share:.2f} ± {100 * np.sqrt(share * (1 - share) / cases):.2f} %"
+
+
+def bounded(numbers: Iterable[float], form: str, unit: str = "", to: str = "–") -> str:
+    """Write a number and its two bounds in this format, the unit after the number."""
+    value, low, high = (f"{number:{form}}" for number in numbers)
+    return f"{value}{unit} ({low}{to}{high})"
 
 
 def questions_table(codebook: Codebook) -> pd.DataFrame:
@@ -424,10 +442,10 @@ def printed_mixing(table: pd.DataFrame) -> list[Printed]:
             [
                 line["question"],
                 f"{line['changed']:.1%}",
-                _shown(line["kept"], ".3f"),
-                _shown(line["forgotten"], ".0f") or "not",
-                _shown(line["rare_in"], ".2%"),
-                _shown(line["rare_out"], ".1%"),
+                shown(line["kept"], ".3f"),
+                shown(line["forgotten"], ".0f") or "not",
+                shown(line["rare_in"], ".2%"),
+                shown(line["rare_out"], ".1%"),
             ]
             for line in part.to_dict("records")
         ]
@@ -449,20 +467,18 @@ def printed_privacy(table: pd.DataFrame) -> Printed:
     """Return the privacy table for people."""
     rows = []
     for line in table.to_dict("records"):
-        shares = []
-        for name in ("nearest", "within_10", "within_10_backwards"):
-            p = line[name]
-            error = np.sqrt(p * (1 - p) / line["ranked"]) if line["ranked"] else np.nan
-            shares.append("" if np.isnan(p) else f"{100 * p:.2f} ± {100 * error:.2f} %")
         effective = line["log10_effective_multiplicity"]
         rows.append(
             [
                 line["model"],
                 line["variant"],
-                _shown(line["entropy_bits"], ".1f"),
+                shown(line["entropy_bits"], ".1f"),
                 "" if np.isnan(effective) else f"10^{effective:.1f}",
-                *shares,
-                _shown(line["median_rank"], ",.0f"),
+                *(
+                    shown_share(line[n], line["ranked"])
+                    for n in ("nearest", "within_10", "within_10_backwards")
+                ),
+                shown(line["median_rank"], ",.0f"),
             ]
         )
     headers = ["model", "variant", "bits", "effective multiplicity", "nearest", "within 10"]
@@ -587,19 +603,18 @@ def _printed_measures(table: pd.DataFrame, caption: str, measures: Mapping[str, 
     for (model, variant), part in table.groupby(["model", "variant"], sort=False):
         found = part.set_index("measure")
         cells = [
-            _bounded(found.loc[name], scale) if name in found.index else ""
+            _attacked(found.loc[name], scale) if name in found.index else ""
             for name, scale in measures.values()
         ]
         rows.append([str(model), str(variant), *cells])
     return Printed(caption, ["model", "variant", *measures], rows, 2)
 
 
-def _bounded(line: pd.Series, scale: int) -> str:
+def _attacked(line: pd.Series, scale: int) -> str:
     if np.isnan(line["value"]):
         return ""
-    form = ".2f" if scale == 100 else ".3f"
-    value, low, high = (f"{scale * line[name]:{form}}" for name in ("value", "low", "high"))
-    return f"{value}{' %' if scale == 100 else ''} ({low}–{high})".replace("-", "−")
+    unit = " %" if scale == 100 else ""
+    return bounded(scale * line[BOUNDED], FORMS[scale], unit).replace("-", "−")
 
 
 def document(heading: str, facts: Mapping[str, str], notes: Sequence[str], parts: Sequence[Printed]) -> str:

@@ -26,7 +26,7 @@ rule anonymeter_risks:
     log:
         f"{LOGS}/anonymeter/{{row}}.log",
     wildcard_constraints:
-        row=one_of([*PARAMS.rows, MARGINALS]),
+        row=one_of(MEASURED),
     params:
         folder=lambda w, input: Path(str(input.ready)).parent,
         secret=PARAMS.attacked[:1] or [""],
@@ -42,7 +42,7 @@ rule anonymeter:
     input:
         dataset=DATASET_YAML,
         attacks=f"{RESULTS}/tables/attacks.parquet",
-        risks=expand(rules.anonymeter_risks.output, row=[*PARAMS.rows, MARGINALS]),
+        risks=expand(rules.anonymeter_risks.output, row=MEASURED),
         code=code_of("anonymeter"),
     output:
         f"{RESULTS}/anonymeter/attacks.parquet",
@@ -50,7 +50,7 @@ rule anonymeter:
     log:
         f"{LOGS}/anonymeter/table.log",
     params:
-        rows=[*PARAMS.rows, MARGINALS],
+        rows=MEASURED,
         seed=PARAMS.seed,
     shell:
         "python -m modp anonymeter --dataset {input.dataset:q} --attacks {input.attacks:q}"

@@ -10,7 +10,7 @@ FIGURES = {
         [],
         [
             f"{RESULTS}/tables/privacy.parquet",
-            *[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
+            *[frontier(model) for model in TRACED],
         ],
     ),
     "risk_fidelity": (
@@ -22,8 +22,8 @@ FIGURES = {
     "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
     "training": (
         "training",
-        [*MODELS, *STATIONARY],
-        [f"{RESULTS}/plots/history/{model}.csv" for model in [*MODELS, *STATIONARY]],
+        TRAINED,
+        [f"{RESULTS}/plots/history/{model}.csv" for model in TRAINED],
     ),
 }
 

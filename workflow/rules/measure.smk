@@ -12,7 +12,7 @@ rule measure:
     log:
         f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
-        row=one_of([*PARAMS.rows, MARGINALS]),
+        row=one_of(MEASURED),
     params:
         drawn=lambda w: "" if w.row in ENDS else "--drawn",
         zeros=PARAMS.zeros,
@@ -60,7 +60,7 @@ rule attack:
     log:
         f"{LOGS}/attack/{{row}}.log",
     wildcard_constraints:
-        row=one_of([*PARAMS.rows, MARGINALS]),
+        row=one_of(MEASURED),
     params:
         family=lambda w: family_of(w.row),
         attacked=PARAMS.attacked,
@@ -84,7 +84,7 @@ rule frontier:
     log:
         f"{LOGS}/{{model}}/frontier.log",
     wildcard_constraints:
-        model=one_of([*MODELS, *STATIONARY]),
+        model=one_of(TRAINED),
     threads: 4
     params:
         curve=lambda w: "sweeps" if w.model in STATIONARY else "pass-through",
@@ -127,7 +127,7 @@ rule tables:
         cells=[measures(row, CELLS) for row in PARAMS.rows],
         summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
         privacy=[measures(row, PRIVACY) for row in DRAWN],
-        attacks=[measures(row, ATTACK) for row in [*PARAMS.rows, MARGINALS]],
+        attacks=[measures(row, ATTACK) for row in MEASURED],
         gates=gates(PARAMS.answers_by_blade.model),
         mixing=[mixing(model) for model in STATIONARY],
         code=code_of("tables"),
@@ -169,7 +169,7 @@ rule repeat:
     """Run everything that the metrics need once more, with another seed."""
     input:
         files=expand(rules.acquire.output.file, file=DATASET.names),
-        first=rules.tables.output.metrics,
+        parameters=rules.tables.output.parameters,
         code=code_of("repeat"),
     output:
         f"{RESULTS}/repeats/{{number}}.json",
@@ -179,12 +179,11 @@ rule repeat:
         number=one_of(NUMBERS),
     threads: 4
     params:
-        run=PARAMS.model_dump_json(),
         seed=lambda w: PARAMS.seed + int(w.number) - 1,
         folder=lambda w, output: Path(output[0]).with_suffix(""),
         name=NAME,
     shell:
-        "python -m modp repeat --run {params.run:q} --seed {params.seed} --folder {params.folder:q}"
+        "python -m modp repeat --parameters {input.parameters:q} --seed {params.seed} --folder {params.folder:q}"
         " --dataset {params.name:q} --threads {threads} --out {output:q} --log {log:q}"
 
 

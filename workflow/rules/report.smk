@@ -10,10 +10,10 @@ LOGS_OF_STEPS = [
     *expand(rules.synthesize.log, model=MODELS),
     *expand(rules.postprocess.log, row=VARIANTS),
     *expand(rules.sweep.log, row=SWEPT),
-    *expand(rules.measure.log, row=[*PARAMS.rows, MARGINALS]),
+    *expand(rules.measure.log, row=MEASURED),
     *expand(rules.privacy.log, row=DRAWN),
-    *expand(rules.attack.log, row=[*PARAMS.rows, MARGINALS]),
-    *expand(rules.frontier.log, model=[*MODELS, *STATIONARY]),
+    *expand(rules.attack.log, row=MEASURED),
+    *expand(rules.frontier.log, model=TRAINED),
     *expand(rules.mixing.log, model=STATIONARY),
     *rules.tables.log,
     *expand(rules.figure.log, figure=FIGURES),
@@ -31,7 +31,8 @@ rule page:
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
-        frontier=[frontier(model) for model in [*STATIONARY, *PASSED_THROUGH]],
+        parameters=rules.tables.output.parameters,
+        frontier=[frontier(model) for model in TRACED],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
         templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
         code=code_of("report"),
@@ -47,7 +48,6 @@ rule page:
     params:
         rows=PARAMS.rows,
         shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
-        parameters=PARAMS.model_dump_json(),
         logs=LOGS_OF_STEPS,
     shell:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
@@ -55,7 +55,7 @@ rule page:
         " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
         " --metrics {input.metrics:q} --frontier {input.frontier:q}"
         " --figures {input.figures:q} --shown {params.shown:q}"
-        " --params {params.parameters:q} --logs {params.logs:q} --out {output:q}"
+        " --parameters {input.parameters:q} --logs {params.logs:q} --out {output:q}"
         " --run {log.run:q} --log {log.text:q}"
 
 
@@ -84,7 +84,7 @@ rule card:
     log:
         f"{LOGS}/{{model}}/card.log",
     wildcard_constraints:
-        model=one_of([*MODELS, *STATIONARY, *PRIVATE]),
+        model=one_of(ALL_MODELS),
     params:
         family=lambda w: "private" if w.model in PRIVATE else family_of(w.model),
         model=lambda w: {**PARAMS.models, **PARAMS.stationary, **PARAMS.private}[
@@ -96,16 +96,17 @@ rule card:
             if row.model == w.model
         ]
         + [json.dumps({"name": RELEASED}) for model in PRIVATE if model == w.model],
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp card --dataset {input.dataset:q} --codebook {input.codebook:q}"
         " --provenance {input.provenance:q} --name {wildcards.model:q} --family {params.family}"
         " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
-        " --attacks {input.attacks:q} --holdout {input.holdout:q} --seed {params.seed}"
+        " --attacks {input.attacks:q} --holdout {input.holdout:q} --zeros {params.zeros} --seed {params.seed}"
         " --statement {output.statement:q} --out {output.card:q} --log {log:q}"
 
 
 rule cards:
     input:
-        expand(rules.card.output, model=[*MODELS, *STATIONARY, *PRIVATE]),
+        expand(rules.card.output, model=ALL_MODELS),

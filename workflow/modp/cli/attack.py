@@ -8,7 +8,7 @@ import pandas as pd
 
 from modp import attacks, draw, records, seeds
 from modp.attacks import Estimate
-from modp.cli.inputs import coded
+from modp.cli.inputs import FAMILIES, coded
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.records import one_hot
@@ -26,8 +26,6 @@ CORNERS = 1_000
 """Of a ROC curve, that are kept, closer together where there are few false alarms."""
 
 NO_CURVE = pd.DataFrame({"attack": np.zeros(0, str), "fpr": np.zeros(0), "tpr": np.zeros(0)})
-
-FAMILIES = ("blades", "stationary")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,14 +4,13 @@ import argparse
 from pathlib import Path
 
 from modp import draw, records, seeds
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--bootstrap", type=Path, required=True, help="with replacement: the most faithful")
     parser.add_argument("--marginals", type=Path, required=True, help="answers shuffled: the most private")

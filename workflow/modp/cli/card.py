@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from modp.cli.inputs import source
 from modp.cli.output import Log, written
+from modp.cli.zeros import ask_for_zeros
 from modp.codebook import Codebook
 from modp.config import load
 from modp.pums.where import Dataset
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attacks", type=Path, required=True, help="the table of attacks")
     parser.add_argument("--holdout", type=Path, required=True, help="the records held out")
     parser.add_argument("--statement", type=Path, required=True)
+    ask_for_zeros(parser)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True)
 
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         codebook=Codebook.from_json(options.codebook.read_text(encoding="utf-8")),
         sources=[source(path) for path in options.provenance],
         seed=options.seed,
+        zeros=options.zeros,
         table=pd.read_parquet(options.accuracy),
         hidden=pd.read_parquet(options.privacy),
         three_way=pd.read_parquet(options.three_way),
@@ -49,8 +52,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     )
     rows = [json.loads(row) for row in options.rows]
     parameters = json.loads(options.model)
-    text = card.card(options.name, options.family, parameters, rows, found)
     guaranteed = card.guarantee(parameters) if options.family == "private" else []
+    text = card.card(options.name, options.family, parameters, rows, found, guaranteed)
     with written(options.out) as path:
         path.write_text(text, encoding="utf-8")
     attacks = pd.read_parquet(options.attacks)

@@ -1,15 +1,14 @@
 """Trace a private model's fidelity along epsilon: an evaluation, whose own results are not private."""
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from modp import accuracy, seeds, sweep
+from modp import accuracy, draw, seeds, sweep
 from modp.cli.fit_private import fitted
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.config import check, load
 from modp.figures import epsilon, style
@@ -21,11 +20,9 @@ BOOTSTRAPS = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
-    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
-    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    ask_for_model(parser)
     parser.add_argument("--epsilons", type=float, nargs="+", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)
@@ -37,17 +34,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
     codes, codebook = coded(options.records, options.codebook)
     starts, n = codebook.block_starts, len(codes)
-    upper = np.triu_indices(int(starts[-1]))
-    true = sweep.crosstab(codes, starts, options.threads)[upper]
+    true = sweep.crosstab(codes, starts, options.threads)
 
     def found(records: np.ndarray) -> np.ndarray:
-        counts = sweep.crosstab(records, starts, options.threads)[upper]
-        near = accuracy.summarise(accuracy.log_ratio(true, accuracy.scaled(counts, n, len(records))))
+        near = accuracy.compared(true, sweep.crosstab(records, starts, options.threads), n, len(records))
         return np.array([near.median, near.mean_abs, near.rms])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = np.mean([found(codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
-    independent = found(np.column_stack([rng.permutation(column) for column in codes.T])) / ideal
+    independent = found(draw.shuffled(codes, rng)) / ideal
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateModel, f"model {options.name}")

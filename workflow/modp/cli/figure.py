@@ -142,12 +142,16 @@ def _effective_multiplicity(options: argparse.Namespace, title: str) -> Figure:
 
 
 def _causal_rank(options: argparse.Namespace, title: str) -> Figure:
-    ranks = {
-        name.replace("/", ", "): pd.read_parquet(path)["causal_rank"].dropna().to_numpy(np.int64)
-        for name, path in zip(options.names, options.inputs, strict=True)
-    }
+    found = _named(options)
+    ranks = {name: frame["causal_rank"].dropna().to_numpy(np.int64) for name, frame in found.items()}
     table = pd.read_parquet(options.table).set_index("model")
     return hiding.causal_ranks(ranks, int(table.loc["bootstrap", "records"].iloc[0]), title)
+
+
+def _named(options: argparse.Namespace) -> dict[str, pd.DataFrame]:
+    """What a figure of several rows is drawn from, by the rows' names as figures write them."""
+    named = zip(options.names, options.inputs, strict=True)
+    return {name.replace("/", ", "): pd.read_parquet(path) for name, path in named}
 
 
 def _headed(options: argparse.Namespace, title: str) -> str:
@@ -172,11 +176,7 @@ def _frontier(options: argparse.Namespace, title: str) -> Figure:
 
 
 def _attack_roc(options: argparse.Namespace, title: str) -> Figure:
-    curves = {
-        name.replace("/", ", "): pd.read_parquet(path)
-        for name, path in zip(options.names, options.inputs, strict=True)
-    }
-    return attack_roc.draw(curves, f"{title}: attacks on membership")
+    return attack_roc.draw(_named(options), f"{title}: attacks on membership")
 
 
 def _risk_fidelity(options: argparse.Namespace, title: str) -> Figure:
@@ -192,10 +192,8 @@ def _risk_fidelity(options: argparse.Namespace, title: str) -> Figure:
 
 
 def _three_way(options: argparse.Namespace, title: str) -> Figure:
-    medians = {
-        name.replace("/", ", "): pd.read_parquet(path)["median"].dropna().to_numpy()
-        for name, path in zip(options.names, options.inputs, strict=True)
-    }
+    found = _named(options)
+    medians = {name: frame["median"].dropna().to_numpy() for name, frame in found.items()}
     return three_way.draw(medians, f"{title}\ncrosstabs of three questions")
 
 

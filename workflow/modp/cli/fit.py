@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import json
 import time
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from modp import seeds
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
 from modp.cli.zeros import ask_for_zeros, zeros_of
@@ -25,10 +24,8 @@ CHECKPOINT_S = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
-    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    ask_for_coded(parser)
+    ask_for_model(parser)
     ask_for_zeros(parser)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")

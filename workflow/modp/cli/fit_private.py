@@ -1,14 +1,13 @@
 """Fit a stationary model with a formal guarantee, and draw the one table that it releases."""
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from modp import dp, records, seeds, sweep
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
 from modp.codebook import Codebook
@@ -20,10 +19,8 @@ from modp.params import PrivateModel
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
-    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
-    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+    ask_for_coded(parser)
+    ask_for_model(parser)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", type=Path, required=True)

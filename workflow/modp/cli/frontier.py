@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from modp import accuracy, draw, privacy, records, seeds, sweep
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.codebook import Codebook
 from modp.models import stationary
@@ -23,8 +23,7 @@ CURVES = ("sweeps", "pass-through")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--curve", choices=CURVES, required=True)
     parser.add_argument("--model", required=True, help="the model's name")
     parser.add_argument("--source", type=Path, required=True, help="its weights, or its first instance")
@@ -37,15 +36,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw at every point of the curve, measure, write."""
     codes, codebook = coded(options.records, options.codebook)
     starts = codebook.block_starts
-    upper = np.triu_indices(int(starts[-1]))
-    true = sweep.crosstab(codes, starts, options.threads)[upper]
+    true = sweep.crosstab(codes, starts, options.threads)
     # The same records for every model, so that curves can be compared.
     chosen = np.sort(seeds.generator(options.seed, "frontier").permutation(len(codes))[:RANKED])
     record = np.arange(len(codes))
     lines = []
     for curve, parameter, drawn in _points(options, codes, codebook):
-        counts = sweep.crosstab(drawn, starts, options.threads)[upper]
-        found = accuracy.summarise(accuracy.log_ratio(true, counts))
+        counts = sweep.crosstab(drawn, starts, options.threads)
+        found = accuracy.compared(true, counts, len(codes), len(drawn))
         ranks = privacy.causal_rank(codes, drawn, record, chosen)
         lines.append(
             {

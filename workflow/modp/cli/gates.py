@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import torch
 
 from modp import records
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.models import blades
 
@@ -18,8 +18,7 @@ ROWS_AT_ONCE = 1 << 14
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="one column a blade")
 

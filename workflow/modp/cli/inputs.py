@@ -1,5 +1,6 @@
-"""What the steps after coding read: the true records and their codebook."""
+"""What the steps after coding read: the true records, their codebook, a model's parameters."""
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,25 @@ from modp.codebook import Codebook
 
 PROVENANCE = ".provenance.json"
 
+FAMILIES = ("blades", "stationary")
+"""What weights can be of; those of a private model are a stationary one's."""
+
 
 def source(provenance: Path) -> dict[str, Any]:
     """Return what is known of a source file: its name as ``file``, and its provenance."""
     return {"file": provenance.name.removesuffix(PROVENANCE)} | json.loads(provenance.read_text())
+
+
+def ask_for_model(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for a model of params.yaml."""
+    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
+    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+
+
+def ask_for_coded(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that :func:`coded` takes."""
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--codebook", type=Path, required=True)
 
 
 def coded(records_path: Path, codebook_path: Path) -> tuple[np.ndarray, Codebook]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp import accuracy, records, seeds, triples
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.crosstab import crosstab
@@ -19,8 +19,7 @@ from modp.postprocess import violations
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--synthetic", type=Path, required=True)
     ask_for_zeros(parser)
     parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")

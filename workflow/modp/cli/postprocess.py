@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from modp import draw, postprocess, privacy, records, seeds
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.codebook import Codebook
@@ -19,8 +19,7 @@ from modp.params import Variant
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--instances", type=Path, nargs="+", required=True, help="in order")
     ask_for_zeros(parser)
@@ -81,16 +80,12 @@ def _swapped(
 ) -> np.ndarray:
     """The records after swaps, as far as the variant's limits go."""
     from modp.devices import device  # these two load torch and numba, for this variant alone
-    from modp.swap import Limits, swap
+    from modp.swap import Limits, Problem, swap
 
     assert variant.swap
     seconds = 60 * variant.swap.minutes if variant.swap.minutes else math.inf
     return swap(
-        synthetic,
-        counts,
-        zeros,
-        n_true,
-        starts,
+        Problem(synthetic, counts, zeros, n_true, starts),
         Limits(variant.swap.passes, seconds, variant.swap.improvement),
         seeds.generator(options.seed, "swap", variant.row),
         device(options.device),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp import privacy, records, seeds
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 
 RANKED = 10_000
@@ -17,8 +17,7 @@ RANKED = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--synthetic", type=Path, required=True)
     parser.add_argument("--row", required=True, help="model/variant")
     parser.add_argument("--seed", type=int, required=True)

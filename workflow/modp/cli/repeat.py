@@ -13,7 +13,7 @@ from modp.errors import InputError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--run", type=json.loads, required=True, help="parameters of the first run, as JSON")
+    parser.add_argument("--parameters", type=Path, required=True, help="of the first run, as JSON")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="for this run's results")
     parser.add_argument("--dataset", required=True, help="the data set's name")
@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Let Snakemake make what the metrics need."""
-    parameters = {**options.run, "seed": options.seed, "seeds": 1, "results": options.folder.as_posix()}
+    parameters = json.loads(options.parameters.read_text(encoding="utf-8"))
+    parameters |= {"seed": options.seed, "seeds": 1, "results": options.folder.as_posix()}
     with written(options.folder / "params.json") as path:
         path.write_text(json.dumps(parameters, indent=1) + "\n", encoding="utf-8")
     metrics = options.folder / options.dataset / "metrics.json"

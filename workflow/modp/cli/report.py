@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frontier", type=Path, nargs="*", default=[], help="curves, one file a model")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="PNG files")
     parser.add_argument("--shown", required=True, help="JSON: figure -> its kind and what it is of")
-    parser.add_argument("--params", required=True, help="JSON: all parameters")
+    parser.add_argument("--parameters", type=Path, required=True, help="all parameters of the run, as JSON")
     parser.add_argument("--logs", type=Path, nargs="*", default=[], help="logs of the steps before")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="times and machine, read by the page")
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     machine, goes into a script beside the logs, which the page reads when it is opened.
     """
     codebook = Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
-    parameters = json.loads(options.params)
+    parameters = json.loads(options.parameters.read_text(encoding="utf-8"))
     table = pd.read_parquet(options.accuracy)
     hidden = pd.read_parquet(options.privacy)
     metrics = json.loads(options.metrics.read_text())
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         categories=int(codebook.block_starts[-1]),
         question_set=codebook.question_set,
         best=best,
-        headline=page.headline(best, table, hidden, metrics) if best else [],
+        headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
         pictures=_pictures(options.figures, json.loads(options.shown)),
         tables=[page.as_html(path.read_text(encoding="utf-8")) for path in options.tables],
         sources=[source(path) for path in options.provenance],

@@ -6,18 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from modp import records, seeds, sequential
-from modp.cli.inputs import coded
+from modp.cli.inputs import FAMILIES, ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
 from modp.codebook import Codebook
 
-FAMILIES = ("blades", "stationary")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
     parser.add_argument("--row", required=True, help="model/name")

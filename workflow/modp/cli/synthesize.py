@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from modp import draw, records, seeds
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.predictions import Predictions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--name", required=True, help="the model's name in params.yaml")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--seed", type=int, required=True)

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from modp import accuracy, tables
-from modp.cli.inputs import coded
+from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.config import load, read_yaml
 from modp.errors import InputError, did_you_mean
@@ -21,8 +21,7 @@ from modp.pums.where import Dataset
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--records", type=Path, required=True)
-    parser.add_argument("--codebook", type=Path, required=True)
+    ask_for_coded(parser)
     parser.add_argument("--rows", nargs="+", required=True, help="bootstrap, then model/variant …")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
@@ -85,7 +84,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         with written(options.folder / f"{name}.tex") as path:
             path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
 
-    write("accuracy", table, tables.ACCURACY_NOTES, tables.printed_accuracy(table))
+    write("accuracy", table, tables.accuracy_notes(options.run["zeros"]), tables.printed_accuracy(table))
     write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
     write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
     write("attacks", attacked, tables.ATTACKS_NOTES, tables.printed_attacks(attacked))

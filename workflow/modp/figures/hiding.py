@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -146,9 +145,7 @@ def causal_ranks(ranks: Mapping[str, np.ndarray], n_true: int, title: str) -> Fi
 
 
 def _histogram(values: np.ndarray, edges: np.ndarray, title: str) -> tuple[Figure, Axes]:
-    style.use()
-    figure, axis = plt.subplots(figsize=(style.COLUMN_IN, 0.66 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 0.66)
     axis.stairs(np.histogram(values, edges)[0], edges, color=style.CELLS, linewidth=1.2)
     axis.set_xlim(edges[0], edges[-1])
     axis.set_ylim(bottom=0)

@@ -106,14 +106,12 @@ def merit_heatmap(
     order : names of questions in the order to draw them; the others follow in their own
         order, and names that the table lacks are passed over
     """
-    style.use()
     questions = drawn_order(names, order)
     columns = np.concatenate([np.arange(block_starts[q], block_starts[q + 1]) for q in questions])
     sizes = np.diff(block_starts)[questions]
     edges = np.concatenate([[0], np.cumsum(sizes)])
 
-    figure, axis = plt.subplots(figsize=(1.25 * style.COLUMN_IN, 1.3 * style.COLUMN_IN), layout="constrained")
-    style.head(figure, title)
+    figure, axis = style.single(title, 1.3, width=1.25)
     colours = plt.get_cmap("RdYlBu_r").with_extremes(bad="0.7")
     image = axis.imshow(
         merit[np.ix_(columns, columns)],

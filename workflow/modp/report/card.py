@@ -10,7 +10,18 @@ import yaml
 
 from modp.codebook import Codebook
 from modp.report.templates import template
-from modp.tables import MEASURES, Printed, printed_privacy, row_names
+from modp.tables import (
+    BOUNDED,
+    FORMS,
+    MEASURES,
+    ZEROS,
+    Printed,
+    bounded,
+    printed_privacy,
+    row_names,
+    shown,
+    shown_share,
+)
 
 METHODS = {
     "blades": (
@@ -22,7 +33,7 @@ METHODS = {
         "Stationary: one distribution over records with a weight for every pair of answers, fitted until the "
         "crosstab of its chains is the true one up to sampling noise. Records are drawn by sweeps from the "
         "true ones, question by question, each given the record's current other answers; pairs of answers "
-        "that no true record has are never drawn."
+        "that {zeros} are never drawn."
     ),
     "private": (
         "Stationary, with a formal guarantee: one distribution over records with a weight for every pair of "
@@ -49,14 +60,15 @@ PLAIN = {"start": "records"}
 class Run:
     """What a card is written from.
 
-    ``table``, ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs
-    of all rows; ``sources`` holds file, source and sha256 of each source file.
+    ``sources`` holds file, source and sha256 of each source file; ``zeros`` is the parameter; ``table``,
+    ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs of all rows.
     """
 
     title: str
     codebook: Codebook
     sources: Sequence[Mapping[str, Any]]
     seed: int
+    zeros: str
     table: pd.DataFrame
     hidden: pd.DataFrame
     three_way: pd.DataFrame
@@ -64,7 +76,12 @@ class Run:
 
 
 def card(
-    name: str, family: str, parameters: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], run: Run
+    name: str,
+    family: str,
+    parameters: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    run: Run,
+    guaranteed: Sequence[str] = (),
 ) -> str:
     """Return one model's card as Markdown, the same text for the same run.
 
@@ -74,6 +91,7 @@ def card(
     family : one of METHODS
     parameters : what params.yaml says of the model
     rows : what params.yaml says of each row of the accuracy table that is drawn from it
+    guaranteed : sentences on what is guaranteed
     """
     hidden = run.hidden[run.hidden["model"] == name]
     return template("card.md.j2").render(
@@ -83,13 +101,14 @@ def card(
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),
-        method=METHODS[family].format(**parameters),
+        method=METHODS[family].format(**parameters, zeros=ZEROS[run.zeros]),
+        zeros=ZEROS[run.zeros],
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
         rows=[(row["name"], treatment(row)) for row in rows],
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
-        guaranteed=guarantee(parameters) if family == "private" else [],
+        guaranteed=guaranteed,
     )
 
 
@@ -197,29 +216,25 @@ def statement(
 def _of_ranks(line: pd.Series) -> list[str]:
     if not line["ranked"]:
         return ["No synthetic record was drawn from a true one, so there is no causal partner to be found."]
-    p = line["within_10"]
-    error = np.sqrt(p * (1 - p) / line["ranked"])
     return [
-        f"The true record that a synthetic one was drawn from is among its ten nearest in {100 * p:.2f} ± "
-        f"{100 * error:.2f} % of {line['ranked']:,} cases (one standard error)."
+        "The true record that a synthetic one was drawn from is among its ten nearest in "
+        f"{shown_share(line['within_10'], line['ranked'])} of {line['ranked']:,} cases (one standard error)."
     ]
 
 
 def _of_attacks(part: pd.DataFrame) -> list[str]:
     holdout = part[part["measure"] == "exact_holdout"]
-    other = _bounds(holdout.iloc[0], 100) if len(holdout) else ""
+    other = _bounded(holdout.iloc[0], 100) if len(holdout) else ""
     sentences = []
     for measure, scale, words in SENTENCES:
         for _, line in part[part["measure"] == measure].iterrows():
             if not np.isnan(line["value"]):
-                sentences.append(words.format(_bounds(line, scale), other=other, question=line["question"]))
+                sentences.append(words.format(_bounded(line, scale), other=other, question=line["question"]))
     return sentences
 
 
-def _bounds(line: pd.Series, scale: int) -> str:
-    digits = 2 if scale == 100 else 3
-    value, low, high = (f"{scale * line[k]:.{digits}f}" for k in ("value", "low", "high"))
-    return f"{value} ({low} to {high})"
+def _bounded(line: pd.Series, scale: int) -> str:
+    return bounded(scale * line[BOUNDED], FORMS[scale], to=" to ")
 
 
 def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,8 +252,8 @@ def treatment(row: Mapping[str, Any]) -> str:
     for key, value in row.items():
         if key in QUIET or value in (None, False, 0) or PLAIN.get(key) == value:
             continue
-        shown = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
-        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(shown))
+        said = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
+        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(said))
     return "; ".join(parts) or "drawn from the predictions, no treatment"
 
 
@@ -257,14 +272,10 @@ def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printe
     for name, line in zip(row_names(part), part.to_dict("records"), strict=True):
         numbers = [(line[m], line[f"ratio_{m}"]) for m in MEASURES]
         numbers.append((line["median_triples"], line["ratio_median_triples"]))
-        shown = [text for d, ratio in numbers for text in (_shown(d, ".3f"), _shown(ratio, ".2f"))]
-        lines.append([name, *shown, f"{line['records']:,}", f"{line['zero_records']:,}"])
+        texts = [text for d, ratio in numbers for text in (shown(d, ".3f"), shown(ratio, ".2f"))]
+        lines.append([name, *texts, f"{line['records']:,}", f"{line['zero_records']:,}"])
     headers = ["row", "median", "×", "mean", "×", "r.m.s.", "×", "three-way median", "×", "records", "zeros"]
     return Printed(f"d over {part['n_cells'].iloc[0]:,} cells", headers, lines, 1)
-
-
-def _shown(value: float, form: str) -> str:
-    return "" if np.isnan(value) else f"{value:{form}}"
 
 
 def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
@@ -275,11 +286,10 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
         numbers = [name for name, value in measures.items() if isinstance(value, int | float)]
         others = [n for n in numbers if n not in known and not n.endswith(("_low", "_high"))]
         if others:
-            texts[variant] = ", ".join(f"{name} {_bounded(name, measures)}" for name in others)
+            texts[variant] = ", ".join(f"{name} {_number(name, measures)}" for name in others)
     return texts
 
 
-def _bounded(name: str, measures: Mapping[str, Any]) -> str:
-    bounds = [measures.get(f"{name}_{side}") for side in ("low", "high")]
-    within = "" if None in bounds else " ({:.4g} to {:.4g})".format(*bounds)
-    return f"{measures[name]:.4g}{within}"
+def _number(name: str, measures: Mapping[str, Any]) -> str:
+    numbers = [measures.get(f"{name}{end}") for end in ("", "_low", "_high")]
+    return f"{numbers[0]:.4g}" if None in numbers else bounded(numbers, ".4g", to=" to ")

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import MEASURES, row_names
+from modp.tables import MEASURES, ZEROS, bounded, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -90,7 +90,9 @@ def closest(table: pd.DataFrame) -> str | None:
     return str(row_names(part).iloc[int(np.nanargmin(farthest))])
 
 
-def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any]) -> list[Number]:
+def headline(
+    row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any], zeros: str
+) -> list[Number]:
     """Return what matters of one row: fidelity first, then privacy as far as it was measured.
 
     Parameters
@@ -98,6 +100,7 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
     row : ``model/variant``
     table, hidden : the accuracy and the privacy table
     metrics : metrics.json; ``privacy.<model>.<variant>.closer_to_train`` is shown if it is there
+    zeros : the parameter, one of :data:`modp.tables.ZEROS`
     """
     table = table[table["cells"] == "all"]
     line = table[row_names(table) == row].iloc[0]
@@ -114,29 +117,26 @@ def headline(row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mappi
         Number(
             f"{line['zero_records']:,} of {line['records']:,}",
             "impossible records",
-            "Synthetic records that hold a pair of answers which no true record holds.",
+            f"Synthetic records that hold a pair of answers which {ZEROS[zeros]}.",
         ),
     ]
     line = hidden[row_names(hidden) == row].iloc[0]
     if line["ranked"]:
-        share = line["within_10"]
-        error = np.sqrt(share * (1 - share) / line["ranked"])
         found.append(
             Number(
-                f"{100 * share:.2f} ± {100 * error:.2f} %",
+                shown_share(line["within_10"], line["ranked"]),
                 "of the causal records found",
                 "How often the true record that a synthetic one was drawn from is among its ten nearest. "
                 f"For half of them, {line['median_rank']:,.0f} or more true records are as near. "
                 "Small is private.",
             )
         )
-    closer, low, high = (
-        _at(metrics, "privacy", *row.split("/"), f"closer_to_train{bound}") for bound in ("", "_low", "_high")
-    )
-    if closer is not None:
+    ends = ("", "_low", "_high")
+    closer = [_at(metrics, "privacy", *row.split("/"), f"closer_to_train{end}") for end in ends]
+    if closer[0] is not None:
         found.append(
             Number(
-                f"{closer:.3f} ({low:.3f}–{high:.3f})",
+                bounded(closer, ".3f"),
                 "closer to train",
                 "How often a synthetic record is nearer to the records it was made from than to as many "
                 "that were held out, with its 95 % interval. 0.5 is no leak.",
