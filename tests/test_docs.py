@@ -35,9 +35,9 @@ INSTEAD = {
     "snakemake anonymeter --cores 2": "snakemake anonymeter --cores 2 --dry-run",
     # Five fits of each private model.
     "snakemake epsilon --cores 2": "snakemake epsilon --cores 2 --dry-run",
-    # Two experiments, up to the stage that tells whether DVC and Snakemake leave the rest alone.
-    "dvc exp run --queue -S models.model_5_15.blades=3,5 -S swept.0.sweeps=1,3": (
-        "dvc exp run --queue -S models.model_5_15.blades=3,4 -S swept.0.sweeps=2 sweep@0"
+    # Two experiments, of which one only repeats the run in the folder, up to the stage that tells them apart.
+    "dvc exp run --queue -S models.model_5_15.blades=3,5 -S models.model_5_15.reduced=10,15": (
+        "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4 train@model_5_15"
     ),
     # The paper's data would have to be fetched.
     "snakemake paper --cores 2 --config dataset=stums": (
@@ -63,7 +63,7 @@ def finished(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda page: page.stem)
 def test_commands_of_the_documents_run(page, finished, tmp_path):
     folder = Path(shutil.copytree(finished, tmp_path / "modp", symlinks=True))
-    other = None
+    other, printed = None, {}
     for where, command in commands(page):
         if where == "another-clone" and other is None:
             other = tmp_path / "other"
@@ -72,7 +72,13 @@ def test_commands_of_the_documents_run(page, finished, tmp_path):
         for file in words[1:]:
             if (folder / file).is_file() and words[0] == "snakemake":
                 (folder / file).unlink()  # so that there is something to do
-        run(other if where else folder, *words)
+        printed[command] = run(other if where else folder, *words)
+    if page.stem == "runs":
+        queued = printed["dvc exp run --run-all"]
+        assert queued.count("Reproducing experiment") == 2 and queued.count("trained on") == 1
+        assert "held out" not in queued, "queued experiments make anew what DVC has"
+        table = printed[next(command for command in printed if command.startswith("dvc exp show"))]
+        assert "plain.median" in table and max(map(len, table.splitlines())) <= 120
     if other:
         assert "Nothing to be done" in run(other, "snakemake", "-n")
         (other / "results/sample/figures/accuracy.png").unlink()
