@@ -1,7 +1,10 @@
 """Two runs compared: what differs, by how much, and whether that is more than noise."""
 
+import json
+
 import pytest
 
+from modp import __main__ as modp
 from modp import compare
 from modp.compare import Change
 from modp.repeats import Spread
@@ -66,3 +69,21 @@ def test_the_page_shows_both_runs_figures_and_escapes_what_they_are_called():
 
 def test_equal_runs_differ_in_nothing():
     assert compare.text("a", "b", [], []).startswith("no parameter differs\n\nno metric differs")
+
+
+def test_folders_are_compared_in_what_changed_unless_all_is_wanted(tmp_path, capsys):
+    for name, value in (("a", 1.0), ("b", 2.0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        metrics = {"auc": value, "auc_low": value - 1, "rank": None, "same": 3}
+        (folder / "metrics.json").write_text(json.dumps(metrics))
+        (folder / "parameters.json").write_text(json.dumps({"seed": 1}))
+    folders = [str(tmp_path / name) for name in ("a", "b")]
+
+    def listed(*options: str) -> list[str]:
+        assert modp.main(["compare", *folders, *options]) == 0
+        lines = capsys.readouterr().out.split("\n\n")[1].splitlines()
+        return [line.split()[0] for line in lines[1:]]
+
+    assert listed() == ["auc"]
+    assert listed("--all") == ["auc", "auc_low", "rank", "same"]

@@ -1,6 +1,7 @@
 """Snakemake, DVC and the documents agree with one another."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -55,6 +56,34 @@ def run_and_list_modules(step: str) -> set[Path]:
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     return {Path(line) for line in out.split() if not line.endswith("__init__.py")}
+
+
+def test_in_a_copy_that_dvc_filled_no_result_is_older_than_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = Path("results/sample")
+    results.mkdir(parents=True)
+    for at, name in enumerate(("last", "first")):
+        (results / name).touch()
+        os.utime(results / name, (at, at))
+
+    def ages() -> set[float]:
+        engines.trust_what_dvc_brought("data/raw/sample", "results/sample")
+        return {(results / name).stat().st_mtime for name in ("first", "last")}
+
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    assert ages() == {0, 1}, "this is DVC's business alone"
+    monkeypatch.setenv("DVC_STAGE", "train")
+    Path(".snakemake/metadata").mkdir(parents=True)
+    assert ages() == {0, 1}, "where Snakemake keeps records, it goes by these"
+    Path(".snakemake/metadata").rmdir()
+    (time,) = ages()
+    assert time > 1
+
+
+def test_the_example_of_a_grid_can_be_laid_over_params_yaml():
+    grid = "examples/grid.yaml", "--", "results/grid/sample/tables/accuracy.md"
+    outcome = run("snakemake", "--dry-run", "--cores", "2", "--configfile", *grid)
+    assert re.search(r"^train +8$", outcome.stdout + outcome.stderr, re.MULTILINE), outcome.stderr
 
 
 def test_code_is_formatted_and_free_of_lint():

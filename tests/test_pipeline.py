@@ -84,6 +84,14 @@ SMALL = {
     },
     "answers_by_blade": {"model": "model_2_3", "questions": ["PERNP", "AGEP"]},
 }
+LIGHT = SMALL | {
+    "models": {"model_2_3": SMALL["models"]["model_2_3"]},
+    "variants": [row for row in SMALL["variants"] if row["model"] == "model_2_3"],
+    "swept": SMALL["swept"][:1],
+    "figures": {"fig06_pair": SMALL["figures"]["fig06_pair"]},
+}
+"""One model of each family, for runs that differ in their data."""
+
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {
     **os.environ,
@@ -112,13 +120,17 @@ def run(at: Path, *command: str, check: bool = True, **environment: str) -> str:
     return outcome.stdout
 
 
-def workspace(folder: Path, params: dict = SMALL) -> Path:
-    """A clone of the project as it is now, with other parameters."""
+def workspace(folder: Path, params: dict = SMALL, compiled_in: Path = ROOT) -> Path:
+    """A clone of the project as it is now, with other parameters and what Numba compiled elsewhere."""
     listed = run(ROOT, "git", "ls-files", "-co", "--exclude-standard").split("\n")
     for name in filter(None, listed):
         if (ROOT / name).exists() and not name.startswith("dvc.lock"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
+    compiled = Path("workflow/modp/__pycache__")
+    (folder / compiled).mkdir()
+    for file in (compiled_in / compiled).glob("*.nb?"):
+        shutil.copy(file, folder / compiled)
     write_params(folder, params)
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")
@@ -321,9 +333,28 @@ def test_dvc_shows_metrics_plots_and_changed_parameters(finished):
     write_params(folder, SMALL)
 
 
-def test_another_clone_on_one_core_gives_the_same_bytes(finished, tmp_path):
-    other = workspace(tmp_path)
-    run(other, "snakemake", "--cores", "1")
+def test_another_clone_killed_and_run_again_with_other_threads_gives_the_same_bytes(finished, tmp_path):
+    other = workspace(tmp_path, compiled_in=finished[0])
+    command = ["snakemake", "--cores", "2", "--max-threads", "1"]
+    process = subprocess.Popen(
+        command,
+        cwd=other,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    weights = other / "results/sample/model_1_1"
+    while not weights.exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(60)
+    assert not (other / "dvc.lock").exists()
+
+    run(other, *command)
+    assert nothing_to_do_for_snakemake(other)
+    assert not list(other.glob("results/**/.*.parquet"))
     assert hashes(other) == hashes(finished[0])
     assert (other / "dvc.lock").read_bytes() == (finished[0] / "dvc.lock").read_bytes()
 
@@ -345,6 +376,7 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     folder = finished[0]
     changed = json.loads(json.dumps(SMALL))
     changed["variants"][2]["threshold"] = 0.25
+    changed["figures"] = LIGHT["figures"]
     write_params(folder, changed)
     assert not nothing_to_do_for_dvc(folder) and not nothing_to_do_for_snakemake(folder)
 
@@ -365,27 +397,6 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     drawn = {file.stem for file in (folder / "results/sample/figures").iterdir()}
     always = {"accuracy", "training", "frontier", "three_way", "risk_fidelity", "mixing_pairs"}
     assert drawn == {"fig01_other"} | always, "what earlier parameters drew is gone"
-
-
-def test_a_killed_run_is_simply_run_again(tmp_path):
-    folder = workspace(tmp_path)
-    process = subprocess.Popen(
-        ["snakemake", "--cores", "2"],
-        cwd=folder,
-        env=ENVIRONMENT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    weights = folder / "results/sample/model_1_1"
-    while not weights.exists():
-        assert process.poll() is None
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
-    process.wait(60)
-    run(folder, "snakemake", "--cores", "2")
-    assert nothing_to_do_for_snakemake(folder)
-    assert not list(folder.glob("results/**/.*.parquet"))
 
 
 def test_a_faulty_configuration_is_refused_before_any_job(tmp_path):
@@ -421,9 +432,11 @@ def test_without_network_texas_fails_in_seconds_and_says_what_to_do(tmp_path):
         ("nist-2019", "nist_national2019_train.parquet", 21_802, 5451, ["coded"]),
     ],
 )
-def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, source, records, held, targets):
+def test_real_files_run_with_nothing_but_a_dataset_yaml(
+    finished, tmp_path, dataset, source, records, held, targets
+):
     shared("data", source)
-    folder = workspace(tmp_path / "project")
+    folder = workspace(tmp_path / "project", LIGHT, finished[0])
     (tmp_path / "shared").symlink_to(ROOT / ".." / "shared")
     yaml_file = f"dataset=tests/datasets/{dataset}.yaml"
     run(folder, "snakemake", "--cores", "2", "--config", yaml_file, "--", *targets)
@@ -435,8 +448,10 @@ def test_real_files_run_with_nothing_but_a_dataset_yaml(tmp_path, dataset, sourc
         assert "model_2_3" in json.loads((results / "metrics.json").read_text())["accuracy"]
 
 
-def test_nine_records_with_a_lone_category_an_all_blank_question_and_no_holdout_run_to_the_end(tmp_path):
-    folder = workspace(tmp_path)
+def test_nine_records_with_a_lone_category_an_all_blank_question_and_no_holdout_run_to_the_end(
+    finished, tmp_path
+):
+    folder = workspace(tmp_path, LIGHT, finished[0])
     yes_no = {"missing": "not asked", "categories": {1: "yes", 2: "no"}}
     questions = [
         {"name": "CIT", "label": "the same for all", "categories": {1: "born here"}},

@@ -20,7 +20,9 @@ from modp.questions import QuestionSet
 engines.use_this_code()
 
 try:
-    PARAMS = check(dict(config), Params, "params.yaml (or --config)")
+    # A key with nothing below it holds nothing: so a file laid over params.yaml can empty a key.
+    given = {key: {} if value is None else value for key, value in config.items()}
+    PARAMS = check(given, Params, "params.yaml (or --config)")
     DATASET_YAML = dataset_path(PARAMS.dataset)
     DATASET = load(DATASET_YAML, Dataset)
     require_files(DATASET, DATASET_YAML)
@@ -54,6 +56,8 @@ PASSED_THROUGH = list(dict.fromkeys(v.model for v in PARAMS.variants if v.pass_t
 TRACED = [*STATIONARY, *PASSED_THROUGH]
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 SWEPT = {swept.row: swept for swept in PARAMS.swept}
+
+engines.trust_what_dvc_brought(RAW, RESULTS)
 
 
 wildcard_constraints:
@@ -92,7 +96,7 @@ def frontier(model):
 
 
 def mixing(model):
-    return f"{RESULTS}/mixing/{model}.parquet"
+    return f"{RESULTS}/frontier/{model}.mixing.parquet"
 
 
 def gates(model):

@@ -19,6 +19,9 @@ from modp.errors import InputError
 
 PARAMETERS, METRICS, REPEATS = "parameters.json", "metrics.json", "tables/repeats.parquet"
 
+ENDS = ("_low", "_high")
+"""Endings of the names of metrics that are ends of another one's interval."""
+
 
 @dataclass(frozen=True)
 class _Run:
@@ -58,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", help="a run's folder, such as results/sample, or a git revision")
     parser.add_argument("after", help="the same")
     parser.add_argument("--dataset", help="of a revision; by default that of params.yaml")
-    parser.add_argument("--all", action="store_true", help="metrics that did not change as well")
+    parser.add_argument(
+        "--all", action="store_true", help="also metrics that did not change, and the ends of intervals"
+    )
     parser.add_argument("--html", type=Path, help="also write a page, with the figures side by side")
 
 
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     parameters = compare.differing(before.json(PARAMETERS), after.json(PARAMETERS))
     changes = compare.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
     if not options.all:
-        changes = [change for change in changes if change.difference != 0]
+        changes = [c for c in changes if c.before != c.after and not c.name.endswith(ENDS)]
     print(compare.text(before.name, after.name, parameters, changes))
     if options.html:
         figures = before.figures(), after.figures()

@@ -31,6 +31,9 @@ from modp.privacy import effective_multiplicity
 from modp.pums.where import Dataset
 from modp.tables import row_names
 
+NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
+"""The frontier of a run without a stationary model and without a row that is passed through."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
@@ -167,7 +170,7 @@ def _overview(options: argparse.Namespace, title: str) -> Figure:
 
 def _frontier(options: argparse.Namespace, title: str) -> Figure:
     hidden, *curves = (pd.read_parquet(path) for path in options.inputs)
-    points = pd.concat(curves) if curves else pd.DataFrame(columns=["curve", "model"])
+    points = pd.concat([NO_CURVE, *curves])
     table = pd.read_parquet(options.table)
     table = table[table["cells"] == "all"]
     ideal = float(table["median"].iloc[0])

@@ -38,7 +38,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "--cores",
         str(options.threads),
     ]
-    command += ["--configfile", str(options.folder / "params.json"), "--", metrics.as_posix()]
+    # Instead of params.yaml, not laid over it: the first run may lack what stands there.
+    command += ["--replace-workflow-config", "--configfile", str(options.folder / "params.json")]
+    command += ["--", metrics.as_posix()]
     outcome = subprocess.run(
         [sys.executable, "-m", *command],
         stdout=subprocess.PIPE,
