@@ -30,10 +30,10 @@ METHODS = {
         "predictions, all at once unless a row says otherwise."
     ),
     "stationary": (
-        "Stationary: one distribution over records with a weight for every pair of answers, fitted until the "
-        "crosstab of its chains is the true one up to sampling noise. Records are drawn by sweeps from the "
-        "true ones, question by question, each given the record's current other answers; pairs of answers "
-        "that {zeros} are never drawn."
+        "Stationary: one distribution over records with a weight for every pair of answers, and for the "
+        "answers to some triples of questions, fitted until the crosstab of its chains is the true one up to "
+        "sampling noise. Records are drawn by sweeps from the true ones, question by question, each given "
+        "the record's current other answers; pairs of answers that {zeros} are never drawn."
     ),
     "private": (
         "Stationary, with a formal guarantee: one distribution over records with a weight for every pair of "
