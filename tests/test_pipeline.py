@@ -436,7 +436,8 @@ def test_real_files_run_with_nothing_but_a_dataset_yaml(
     finished, tmp_path, dataset, source, records, held, targets
 ):
     shared("data", source)
-    folder = workspace(tmp_path / "project", LIGHT, finished[0])
+    params = LIGHT | {"private": {}, "variants": LIGHT["variants"][1:]}
+    folder = workspace(tmp_path / "project", params, finished[0])
     (tmp_path / "shared").symlink_to(ROOT / ".." / "shared")
     yaml_file = f"dataset=tests/datasets/{dataset}.yaml"
     run(folder, "snakemake", "--cores", "2", "--config", yaml_file, "--", *targets)
