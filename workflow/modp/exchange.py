@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.sweep import Tables, compiled, in_threads
+from modp.kernels import compiled, in_threads
+from modp.sweep import Tables
 
 PAIRS_AT_ONCE = 1 << 13
 CONTEXTS = 2

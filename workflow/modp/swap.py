@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 
 from modp.crosstab import crosstab, within_question
+from modp.kernels import compiled
 from modp.records import columns
 
 START_SHARE = 0.05
@@ -115,7 +115,7 @@ class _OneByOne(_State):
         return (self.columns - self.starts[:-1]).astype(np.int16)
 
 
-@numba.njit(nogil=True)
+@compiled
 def _try_pairs(
     columns: np.ndarray,
     question: int,

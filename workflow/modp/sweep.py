@@ -7,15 +7,15 @@ record's current other answers. Records do not touch each other, so threads shar
 """
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from modp.kernels import compiled, in_threads
 
 CPU = torch.device("cpu")
 
@@ -369,14 +369,6 @@ def terms_of(model: Tables, q: int, codes: Any, values: Any, categories: Any) ->
     return total
 
 
-def in_threads(work: Callable, parts: Sequence, threads: int) -> list:
-    """Run ``work`` on every part; the kernels release the interpreter's lock."""
-    if threads == 1 or len(parts) < 2:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
-
-
 def _mixed(z: np.ndarray) -> np.ndarray:
     z = (z ^ (z >> np.uint64(30))) * MIX_1
     z = (z ^ (z >> np.uint64(27))) * MIX_2
@@ -391,17 +383,6 @@ def _key(seed: int, number: int) -> np.uint64:
 def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarray:
     states = _mixed(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
     return _mixed(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
-
-
-def compiled(function: Callable) -> Callable:
-    """Compile a kernel that releases the interpreter's lock; keep the result where that can be.
-
-    Numba looks for a folder that it may write to beside this file, then in the user's cache.
-    """
-    try:
-        return njit(nogil=True, cache=True)(function)
-    except RuntimeError:
-        return njit(nogil=True)(function)
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from modp.accuracy import Summary, log_ratio, scaled, summarise
-from modp.sweep import compiled, in_threads
+from modp.kernels import compiled, in_threads
 
 MOST = 2000
 """Triples of questions that are counted; a random sample of so many if there are more."""
@@ -82,17 +82,16 @@ def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: i
     """
     columns = np.ascontiguousarray(codes.T, np.int16)
     triples, sizes, places = np.asarray(triples, np.int64), np.asarray(sizes, np.int64), ends(triples, sizes)
-    found = np.zeros(places[-1], np.int64)
+    found, count = np.zeros(places[-1], np.int64), compiled(_count)
 
     def part(first: int) -> None:
         some = slice(first, first + AT_ONCE)
-        _count(columns, triples[some], sizes, places[some], found)
+        count(columns, triples[some], sizes, places[some], found)
 
     in_threads(part, range(0, len(triples), AT_ONCE), threads)
     return found
 
 
-@compiled
 def _count(columns, triples, sizes, begins, found):
     for t in range(len(triples)):
         first, second, third = columns[triples[t, 0]], columns[triples[t, 1]], columns[triples[t, 2]]
