@@ -335,7 +335,7 @@ def test_dvc_shows_metrics_plots_and_changed_parameters(finished):
 
 def test_another_clone_killed_and_run_again_with_other_threads_gives_the_same_bytes(finished, tmp_path):
     other = workspace(tmp_path, compiled_in=finished[0])
-    command = ["snakemake", "--cores", "2", "--max-threads", "1"]
+    command = ["snakemake", "--cores", "8"]  # two for each of four models, of which a run on two has one
     process = subprocess.Popen(
         command,
         cwd=other,

@@ -95,6 +95,12 @@ def frontier(model):
     return f"{RESULTS}/frontier/{model}.parquet"
 
 
+def cores_of_a_fit(_):
+    """Many models fitted side by side use the cores better than one after the other on all."""
+    together = len(ALL_MODELS) if engines.ran_everything(workflow) else 1
+    return min(4, max(1, (workflow.cores or 4) // together))
+
+
 def mixing(model):
     return f"{RESULTS}/frontier/{model}.mixing.parquet"
 

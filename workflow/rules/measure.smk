@@ -85,7 +85,7 @@ rule frontier:
         f"{LOGS}/{{model}}/frontier.log",
     wildcard_constraints:
         model=one_of(TRAINED),
-    threads: 4
+    threads: cores_of_a_fit
     params:
         curve=lambda w: "sweeps" if w.model in STATIONARY else "pass-through",
         seed=PARAMS.seed,
@@ -108,7 +108,7 @@ rule mixing:
         f"{LOGS}/{{model}}/mixing.log",
     wildcard_constraints:
         model=one_of(STATIONARY),
-    threads: 4
+    threads: cores_of_a_fit
     params:
         seed=PARAMS.seed,
     shell:

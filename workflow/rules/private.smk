@@ -16,7 +16,7 @@ rule fit_private:
         f"{LOGS}/{{model}}/fit_private.log",
     wildcard_constraints:
         model=one_of(PRIVATE),
-    threads: 4
+    threads: cores_of_a_fit
     resources:
         mem_mb=2000,
     params:

@@ -1,5 +1,5 @@
 rule train:
-    """Fit one model in its stages; all cores work on one model at a time."""
+    """Fit one model in its stages."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
@@ -13,7 +13,7 @@ rule train:
         timing=f"{LOGS}/{{model}}/timing.csv",
     wildcard_constraints:
         model=one_of(MODELS),
-    threads: 4
+    threads: cores_of_a_fit
     resources:
         mem_mb=2000,
     params:
@@ -60,7 +60,7 @@ rule fit:
         f"{LOGS}/{{model}}/fit.log",
     wildcard_constraints:
         model=one_of(STATIONARY),
-    threads: 4
+    threads: cores_of_a_fit
     resources:
         mem_mb=2000,
     params:
