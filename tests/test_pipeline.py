@@ -343,6 +343,8 @@ def test_another_clone_killed_and_run_again_with_other_threads_gives_the_same_by
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        # Tests that run in the background may have been told to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     weights = other / "results/sample/model_1_1"
     while not weights.exists():

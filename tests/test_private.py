@@ -105,6 +105,19 @@ def test_with_a_large_budget_the_pair_tables_are_the_true_ones():
     assert abs(len(release.codes) - n) <= 2
 
 
+def test_a_large_table_that_is_far_from_independent_does_not_carry_the_fit_away():
+    # Equal answers to two questions of 40 categories: forty times what independence expects, and no noise
+    # to speak of, so that whole Newton steps would reach far past what the chains can follow.
+    same = np.repeat(np.arange(40), 5_000)
+    codes = np.column_stack([same, same, same % 2]).astype(np.int16)
+    starts = np.array([0, 40, 80, 82])
+    gate = dp.Gate(sweep.crosstab(codes, starts, 1), starts, 100.0, np.random.default_rng(1))
+    found = private.release(gate, starts, np.zeros((82, 82), bool), QUICK, 1, 2, lambda _: None)
+    shares = np.bincount(found.codes[:, 0], minlength=40) / len(found.codes)
+    assert shares.min() > 0.5 / 40 and shares.max() < 2 / 40
+    assert (found.codes[:, 0] == found.codes[:, 1]).mean() > 0.9
+
+
 def test_only_measured_pairs_have_weights_and_the_strongest_is_measured():
     codes = correlated(20_000)
     release, _ = released(codes, 5.0, replace(QUICK, pairs=1 / 3))

@@ -1,13 +1,14 @@
 """Compare two runs: the parameters that differ, and every metric with its change."""
 
 import argparse
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from dvc.api import DVCFileSystem
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
@@ -49,11 +50,16 @@ class _Run:
     def spreads(self) -> dict[str, repeats.Spread]:
         if not self.has(REPEATS):
             return {}
-        return repeats.spreads(pd.read_parquet(io.BytesIO(self.bytes(REPEATS))))
+        return repeats.spreads(_table(self.bytes(REPEATS)))
 
     def figures(self) -> dict[str, bytes]:
         found = self.files.glob(f"{self.folder}/figures/*.png")
         return {PurePosixPath(path).stem: self.files.cat_file(path) for path in sorted(found)}
+
+
+def _table(content: bytes) -> pd.DataFrame:
+    # On this thread alone: those of Arrow can outlive so short a program, which then ends in an abort.
+    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False).to_pandas()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -64,6 +64,9 @@ class Settings:
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest, as in :mod:`modp.models.stationary`."""
 
+MOST_CHANGE = 1.0
+"""Bound of a Newton step of a weight, before it is shortened."""
+
 NOISE_SIZE = math.sqrt(2 / math.pi)
 """Mean absolute value of standard normal noise."""
 
@@ -336,6 +339,8 @@ class _Fitting:
         prior = 1 / settings.spread**2
         newton = expected * away * self.precision - model.w * prior
         newton /= expected**2 * self.precision + prior
+        # Where next to nothing is expected of a large count, the quadratic model promises far too much.
+        newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
         common = settings.pair_step / max(1, len(self.measured))
         longer = (COMMON / np.minimum(expected / self.n, COMMON)) ** settings.rare_power
         steps = step * np.minimum(common * longer, settings.most_pair_step)
