@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from dvc.api import DVCFileSystem
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
@@ -59,7 +58,9 @@ class _Run:
 
 def _table(content: bytes) -> pd.DataFrame:
     # On this thread alone: those of Arrow can outlive so short a program, which then ends in an abort.
-    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False).to_pandas()
+    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False).to_pandas(
+        use_threads=False
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +95,8 @@ def _opened(name: str, dataset: str | None) -> _Run:
         return _Run(name, LocalFileSystem(), str(Path(name).resolve()))
     dataset = dataset or Path(read_yaml("params.yaml")["dataset"]).stem
     try:
+        from dvc.api import DVCFileSystem  # slow to load, and folders do without
+
         files = DVCFileSystem(rev=name)
         files.exists("params.yaml")
     except Exception as fault:  # DVC and its git library raise many kinds
