@@ -57,10 +57,9 @@ class _Run:
 
 
 def _table(content: bytes) -> pd.DataFrame:
-    # On this thread alone: those of Arrow can outlive so short a program, which then ends in an abort.
-    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False).to_pandas(
-        use_threads=False
-    )
+    # Not by Arrow's threads, which can outlive so short a program: it then ends in an abort.
+    file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+    return file.read(use_threads=False).to_pandas(use_threads=False)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
