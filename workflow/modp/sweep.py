@@ -6,6 +6,7 @@ goes through the questions in one random order for all records and redraws each 
 record's current other answers. Records do not touch each other, so threads share them out.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from modp.kernels import compiled, in_threads
+from modp.triples import ends
 
 CPU = torch.device("cpu")
 
@@ -134,16 +136,15 @@ def tables(
 
 def _laid_out(triples: np.ndarray, values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return ``values``, ``triples``, ``terms`` and ``term_starts`` of :class:`Tables`."""
-    sizes = np.diff(starts)[triples]
-    ends = np.cumsum(sizes.prod(axis=1))
-    if len(values) != (ends[-1] if len(ends) else 0):
+    sizes, places = np.diff(starts)[triples], ends(triples, np.diff(starts))
+    if len(values) != places[-1]:
         raise ValueError("triples have not as many values as cells")
-    tables = [part.reshape(size) for part, size in zip(np.split(values, ends[:-1]), sizes, strict=False)]
-    begins = ends - sizes.prod(axis=1)
+    cells = zip(itertools.pairwise(places), sizes, strict=True)
+    tables = [values[begin:end].reshape(size) for (begin, end), size in cells]
     copies, terms = [values[:0]], []
     for first, second, own in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
         copies += [table.transpose(first, second, own).ravel() for table in tables]
-        step, here = sizes[:, own], begins + len(terms) * len(values)
+        step, here = sizes[:, own], places[:-1] + len(terms) * len(values)
         others = (triples[:, first], sizes[:, second] * step, triples[:, second], step)
         terms.append(np.column_stack([here, triples[:, own], *others]).astype(np.int64))
     every = np.concatenate(terms)
@@ -511,7 +512,7 @@ def _sweep_rows(
                 _add_terms(scores, size, answers, starts, terms, term_starts[q], term_starts[q + 1], values)
             _block_odds(scores, conflicts[start : stop + LANES], size, present - start, odds)
             total = np.float32(0)
-            for j in range(stop - start):
+            for j in range(size):
                 total += odds[j]
                 cumulative[j] = total
             if total == 0:
@@ -525,7 +526,7 @@ def _sweep_rows(
                 u = np.float32(word) * np.float32(2**-24)
             target = u * total
             drawn = start
-            for j in range(stop - start):
+            for j in range(size):
                 drawn += cumulative[j] <= target
             if drawn != present:
                 _swap_rows(logits, conflicts, present, drawn, weights, excluded)

@@ -17,7 +17,7 @@ import numpy as np
 
 from modp import exchange, seeds, sequential, sweep
 from modp.dp import Gate
-from modp.models.stationary import Stationary
+from modp.models.stationary import Stationary, shortened
 from modp.params import Selection
 
 
@@ -60,9 +60,6 @@ class Settings:
     chains: int = 6000
     exchanges: int = 3
 
-
-COMMON = 0.05
-"""Share of the records from which on a pair's step is the shortest, as in :mod:`modp.models.stationary`."""
 
 MOST_CHANGE = 1.0
 """Bound of a Newton step of a weight, before it is shortened."""
@@ -329,7 +326,7 @@ class _Fitting:
 
         For independent questions the Newton step of a cell of expected count m, noise σ and prior
         spread s is (m (y - m) / σ² - w / s²) / (m² / σ² + 1 / s²); steps of pairs that occur
-        together add up, so each is shortened as in :mod:`modp.models.stationary`.
+        together add up, so each is :func:`modp.models.stationary.shortened`.
         """
         settings, model = self.settings, self.model
         seen = np.diag(self.expected)
@@ -341,9 +338,14 @@ class _Fitting:
         newton /= expected**2 * self.precision + prior
         # Where next to nothing is expected of a large count, the quadratic model promises far too much.
         newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
-        common = settings.pair_step / max(1, len(self.measured))
-        longer = (COMMON / np.minimum(expected / self.n, COMMON)) ** settings.rare_power
-        steps = step * np.minimum(common * longer, settings.most_pair_step)
+        steps = step * shortened(
+            expected,
+            self.n,
+            len(self.measured),
+            settings.pair_step,
+            settings.rare_power,
+            settings.most_pair_step,
+        )
         more_w = np.where(self.precision > 0, steps * newton, 0)
         more_c = step * settings.margin_step * margins
         self._resample(more_w, more_c)

@@ -545,7 +545,7 @@ class _Matching:
         self.target = target * self.share
         self.free = ~within_question(model.block_starts) & ~model.excluded
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
-        self.pair_step = _steps(self.target, len(self.order), pairs, settings.pair_step, settings)
+        self.pair_step = self._steps(self.target, pairs, settings.pair_step)
         self.progress = _Progress()
         self.walk = _Walk(
             model.w.astype(np.float64),
@@ -569,13 +569,7 @@ class _Matching:
             self._judge(*self._window())
             if self.keep:
                 self.keep(self._state())
-        model = self._model(self.average)
-        model = replace(
-            model,
-            w=model.w.astype(np.float32),
-            c=model.c.astype(np.float32),
-            values=model.values.astype(np.float32),
-        )
+        model = self._model(self.average, np.float32)
         self._rest(model, self.settings.settle)
         return model, self.walk.chains[np.argsort(self.order)], self.history
 
@@ -704,7 +698,7 @@ class _Matching:
     def _counts(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Crosstab, and counts of the triples that have weights."""
         crosstab = sweep.crosstab(codes, self.model.block_starts, self.threads)
-        return crosstab, triples.counts(codes, self.model.triples, self.sizes, self.threads)
+        return crosstab, self._three_way(codes, self.model.triples)
 
     def _judged_cells(self, crosstab: np.ndarray, cells: np.ndarray) -> np.ndarray:
         return np.concatenate([crosstab[self.free], cells[self.free_cells]])
@@ -728,8 +722,15 @@ class _Matching:
         seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
         walk.values += step * np.where(self.free_cells, self.triple_step * walk.values_mean / seen, 0)
 
-    def _model(self, weights: "_Walk | _Average") -> Stationary:
-        return replace(self.model, w=weights.w, c=weights.c, values=weights.values)
+    def _model(self, weights: "_Walk | _Average", kind: type = np.float64) -> Stationary:
+        w, c, values = (x.astype(kind, copy=False) for x in (weights.w, weights.c, weights.values))
+        return replace(self.model, w=w, c=c, values=values)
+
+    def _steps(self, target: np.ndarray, together: int, step: float) -> np.ndarray:
+        settings = self.settings
+        return shortened(
+            target + 1, len(self.order), together, step, settings.rare_power, settings.most_pair_step
+        )
 
     def _choose_triples(self) -> None:
         every = triples.every(len(self.sizes))
@@ -738,16 +739,18 @@ class _Matching:
         chosen = np.sort(np.argsort(-worst, kind="stable")[: self.settings.triples])
         chosen = every[chosen[worst[chosen] > SURE]]
         if len(chosen):
-            self._take_up(chosen, np.maximum(*self._three_way(chosen)) >= triples.FEWEST)
+            self._take_up(chosen, np.maximum(*self._true_and_found(chosen)) >= triples.FEWEST)
             self.progress.best = math.inf
 
-    def _three_way(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _three_way(self, codes: np.ndarray, some: np.ndarray) -> np.ndarray:
+        return triples.counts(codes, some, self.sizes, self.threads)
+
+    def _true_and_found(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Counts of triples, true and in the chains."""
-        true = triples.counts(self.records, some, self.sizes, self.threads) * self.share
-        return true, triples.counts(self.walk.chains, some, self.sizes, self.threads)
+        return self._three_way(self.records, some) * self.share, self._three_way(self.walk.chains, some)
 
     def _misfit(self, some: np.ndarray) -> np.ndarray:
-        return triples.misfit(*self._three_way(some), triples.ends(some, self.sizes))
+        return triples.misfit(*self._true_and_found(some), triples.ends(some, self.sizes))
 
     def _take_up(self, chosen: np.ndarray, free: np.ndarray) -> None:
         """Give triples of questions weights, zero so far, of which the ``free`` ones will be fitted."""
@@ -755,9 +758,8 @@ class _Matching:
         levels = self.settings.levels
         self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
         self.averaged = max(1, len(self.levels) - 1)
-        self.target_cells = self._three_way(chosen)[0]
-        step = self.settings.triple_step
-        self.triple_step = _steps(self.target_cells, len(self.order), len(chosen), step, self.settings)
+        self.target_cells = self._three_way(self.records, chosen) * self.share
+        self.triple_step = self._steps(self.target_cells, len(chosen), self.settings.triple_step)
         walk = self.walk
         walk.values, walk.values_mean = np.zeros((2, len(free)))
         walk.values_smooth = self.target_cells.copy()
@@ -768,11 +770,19 @@ def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _steps(target: np.ndarray, n: int, together: int, step: float, settings: Settings) -> np.ndarray:
-    """Return each cell's step, of the shape of ``target``.
+def shortened(
+    counts: np.ndarray, n: float, together: int, step: float, rare_power: float, most: float
+) -> np.ndarray:
+    """Return each cell's step, of the shape of ``counts``.
 
     Steps of cells that occur together add up, so they shrink with the number of pairs, or triples, of
     questions; rare cells occur together with few others, so theirs can be longer.
+
+    Parameters
+    ----------
+    counts : of each cell among ``n`` records, more than zero
+    together : number of pairs or triples of questions that have weights
+    step, rare_power, most : as ``pair_step``, ``rare_power`` and ``most_pair_step`` of :class:`Settings`
     """
-    longer = (COMMON / np.minimum((target + 1) / n, COMMON)) ** settings.rare_power
-    return np.minimum(step / max(1, together) * longer, settings.most_pair_step)
+    longer = (COMMON / np.minimum(counts / n, COMMON)) ** rare_power
+    return np.minimum(step / max(1, together) * longer, most)
