@@ -6,11 +6,12 @@ Run: python benchmarks/private.py [--epsilon 1] [--delta 1e-5] [--threads 2] rec
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from stationary import SEEDS, distances, row, timed
+from stationary import SEEDS, distances, ideal, row, timed
 
 from modp import dp, records, sweep
 from modp.codebook import Codebook
@@ -25,26 +26,26 @@ def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
     codes, _ = records.read(path, codebook)
     starts, n = codebook.block_starts, len(codes)
     true = sweep.crosstab(codes, starts, threads)
-    rows = [np.random.default_rng(seed).integers(0, n, n) for seed in range(SEEDS)]
-    ideal = np.mean(
-        [distances(true, sweep.crosstab(codes[r], starts, threads), starts) for r in rows], axis=0
-    )
+
+    def measured(records: np.ndarray) -> np.ndarray:
+        counts = sweep.crosstab(records, starts, threads) * (n / len(records))
+        return distances(true, counts, starts)[:3]
+
+    best = ideal(codes, measured)
     for selection in get_args(Selection):
-        found, processors, tables = [], [], []
+        found, processors = [], []
+        settings = replace(private.Settings(), selection=selection)
         for seed in range(RELEASES):
             gate = dp.Gate(true, starts, dp.rho_of(epsilon, delta), np.random.default_rng(seed))
-            settings = replace(private.Settings(), selection=selection)
-            work = lambda g=gate, s=settings, k=seed: private.release(  # noqa: E731
-                g, starts, codebook.stated_zeros, s, k, threads, lambda _: None
-            )
+            zeros, quiet = codebook.stated_zeros, lambda _: None
+            work = partial(private.release, gate, starts, zeros, settings, seed, threads, quiet)
             _, processor, released = timed(work)
-            counts = sweep.crosstab(released.codes, starts, threads) * (n / len(released.codes))
-            found.append(distances(true, counts, starts)[:3] / ideal[:3])
+            found.append(measured(released.codes) / best)
             processors.append(processor)
-            tables.append(len(released.history) - 1)
         spread = float(np.std(found, axis=0, ddof=1)[0])
         mean = np.mean(found, axis=0).tolist()
-        row(path.stem, f"{n:,}", f"{epsilon:g}", selection, tables[0], *mean, spread, np.mean(processors))
+        tables = len(released.history) - 1
+        row(path.stem, f"{n:,}", f"{epsilon:g}", selection, tables, *mean, spread, np.mean(processors))
 
 
 def main() -> None:

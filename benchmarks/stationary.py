@@ -10,6 +10,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,13 @@ def distances(true: np.ndarray, other: np.ndarray, starts: np.ndarray) -> np.nda
     return np.array([(s.median, s.mean_abs, s.rms) for s in summaries]).ravel()
 
 
+def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Mean over bootstrap resamples of what is measured of one."""
+    n = len(codes)
+    rows = [np.random.default_rng(seed).integers(0, n, n) for seed in range(SEEDS)]
+    return np.mean([measured(codes[some]) for some in rows], axis=0)
+
+
 def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: int) -> np.ndarray:
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
     sizes = np.diff(starts)
@@ -83,20 +91,19 @@ def fit(path: Path, threads: int, most: int, held_out: bool) -> None:
     if held_out:
         order = np.random.default_rng(0).permutation(len(codes))[: len(codes) // 2 * 2]
         codes, judge = (codes[half] for half in np.array_split(order, 2))
-    n, settings = len(codes), replace(stationary.Settings(), triples=most)
+    settings = replace(stationary.Settings(), triples=most)
     work = lambda: stationary.fit(codes, starts, settings, 1, threads, lambda _: None)  # noqa: E731
     wall, processor, (model, _, history) = timed(work)
-    rows = [np.random.default_rng(seed).integers(0, n, n) for seed in range(SEEDS)]
-    ideal = np.mean([measures(judge, judge[some], starts, threads) for some in rows], axis=0)
-    if held_out:  # a resample of the judging half would know its noise
-        ideal = measures(judge, codes, starts, threads)
+    measured = partial(measures, judge, starts=starts, threads=threads)
+    # A resample of the half that judges would know its noise.
+    best = measured(codes) if held_out else ideal(codes, measured)
     found = []
     for seed in range(1, SEEDS + 1):
         drawn, entropy, _ = stationary.sample(model, codes, SWEEPS, seed, threads)
-        found.append(measures(judge, drawn, starts, threads) / ideal)
+        found.append(measured(drawn) / best)
     bad = int(postprocess.violations(drawn, model.excluded, starts).sum())
     what = f"{path.stem}, other half" if held_out else path.stem
-    counts = (f"{n:,}", most, len(model.triples), len(history), wall, processor)
+    counts = (f"{len(codes):,}", most, len(model.triples), len(history), wall, processor)
     row(what, *counts, *np.mean(found, axis=0).tolist(), bad, entropy.mean())
 
 
