@@ -17,6 +17,9 @@ BOUNDED = ["value", "low", "high"]
 FORMS = {1: ".3f", 100: ".2f"}
 """How a measure of an attack is written, and one in percent."""
 
+LIMITS = ("_low", "_high")
+"""Endings of the names of metrics that are ends of another one's interval."""
+
 MEASURES = ("median", "mean_abs", "rms")
 DIGITS = 6
 
@@ -111,7 +114,7 @@ def metrics(
             place = _place(privacy, line)
             name = "_".join(filter(None, (HEADLINE[line["measure"]], line["question"])))
             place[name] = _number(line["value"])
-            place[f"{name}_low"], place[f"{name}_high"] = _number(line["low"]), _number(line["high"])
+            place |= {f"{name}{end}": _number(line[end.removeprefix("_")]) for end in LIMITS}
     for line in table.to_dict("records"):
         place = _place(accuracy, line)
         suffix = "" if line["cells"] == "all" else f"_{line['cells']}"

@@ -16,11 +16,9 @@ from modp import compare, repeats
 from modp.cli.output import Log, written
 from modp.config import read_yaml
 from modp.errors import InputError
+from modp.tables import LIMITS
 
 PARAMETERS, METRICS, REPEATS = "parameters.json", "metrics.json", "tables/repeats.parquet"
-
-ENDS = ("_low", "_high")
-"""Endings of the names of metrics that are ends of another one's interval."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     parameters = compare.differing(before.json(PARAMETERS), after.json(PARAMETERS))
     changes = compare.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
     if not options.all:
-        changes = [c for c in changes if c.before != c.after and not c.name.endswith(ENDS)]
+        changes = [c for c in changes if c.before != c.after and not c.name.endswith(LIMITS)]
     print(compare.text(before.name, after.name, parameters, changes))
     if options.html:
         figures = before.figures(), after.figures()

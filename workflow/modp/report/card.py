@@ -13,6 +13,7 @@ from modp.report.templates import template
 from modp.tables import (
     BOUNDED,
     FORMS,
+    LIMITS,
     MEASURES,
     ZEROS,
     Printed,
@@ -284,12 +285,12 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
     texts = {}
     for variant, measures in metrics["privacy"].get(model, {}).items():
         numbers = [name for name, value in measures.items() if isinstance(value, int | float)]
-        others = [n for n in numbers if n not in known and not n.endswith(("_low", "_high"))]
+        others = [n for n in numbers if n not in known and not n.endswith(LIMITS)]
         if others:
             texts[variant] = ", ".join(f"{name} {_number(name, measures)}" for name in others)
     return texts
 
 
 def _number(name: str, measures: Mapping[str, Any]) -> str:
-    numbers = [measures.get(f"{name}{end}") for end in ("", "_low", "_high")]
+    numbers = [measures.get(f"{name}{end}") for end in ("", *LIMITS)]
     return f"{numbers[0]:.4g}" if None in numbers else bounded(numbers, ".4g", to=" to ")

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import MEASURES, ZEROS, bounded, row_names, shown_share
+from modp.tables import LIMITS, MEASURES, ZEROS, bounded, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -131,8 +131,7 @@ def headline(
                 "Small is private.",
             )
         )
-    ends = ("", "_low", "_high")
-    closer = [_at(metrics, "privacy", *row.split("/"), f"closer_to_train{end}") for end in ends]
+    closer = [_at(metrics, "privacy", *row.split("/"), f"closer_to_train{end}") for end in ("", *LIMITS)]
     if closer[0] is not None:
         found.append(
             Number(
