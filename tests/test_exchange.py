@@ -44,7 +44,7 @@ def exact(w: np.ndarray, c: np.ndarray, excluded: np.ndarray) -> tuple[np.ndarra
 
 def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
     tables, w, excluded = model(1, zeros=True)
-    every, p = exact(w, tables.bias[:7].astype(float), excluded)
+    every, p = exact(w, tables.bias.astype(float), excluded)
     rng = np.random.default_rng(2)
     n = 40_000
     codes = every[rng.choice(len(every), n, p=p)]

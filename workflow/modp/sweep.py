@@ -16,6 +16,7 @@ import torch
 from numba import types
 from numba.extending import intrinsic
 
+from modp.gibbs import GOLDEN, LANES, MIX_1, MIX_2, Rows, residual_rows, sweep_rows
 from modp.kernels import compiled, in_threads
 from modp.triples import ends
 
@@ -30,53 +31,28 @@ TORCH_ROWS = 1 << 17
 SHARDS = 8
 """Parts into which a sum over records is cut. Fixed, so that it has one order on any threads."""
 
-LANES = 8
-"""Exponentials are computed so many at a time, over the end of a short block into padding."""
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
 ORDER = np.uint64(2**64 - 1)
 """The "record" whose uniform numbers give a sweep's order of the questions."""
-
-LIMIT = np.float32(80)
-"""Bound of a log odds against the present answer: its exponential must fit into float32."""
-
-LOG2_E = np.float32(1.44269504088896341)
-LN2_HIGH = np.float32(0.693359375)
-LN2_LOW = np.float32(-2.12194440e-4)
-ROUNDER = np.float32(12582912.0)
-POLYNOMIAL = tuple(
-    np.float32(x)
-    for x in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
-)
-P0, P1, P2, P3, P4, P5 = POLYNOMIAL
 
 
 @dataclass(frozen=True)
 class Tables:
-    """A model laid out for the kernels: rows padded with zeros to a whole number of cache lines.
+    """A model, also laid out for the kernels.
 
-    weights : float32 (K, padded K), W
-    bias : float32 (padded K,), c
-    excluded : uint8 (K, padded K), 1 at structural zeros
+    weights : float32 (K, K), W
+    bias : float32 (K,), c
+    excluded : uint8 (K, K), 1 at structural zeros
     block_starts : int64 (Q + 1,)
-    values : float32, the weights of triples of answers, three times: with the last question's category
-        changing fastest, then the second's, then the first's, so that each can be read in one go
-    triples : int64 (T, 6): where a triple's values begin, the question of which neighbouring categories'
-        values stand together (the last), then the other two, each with the distance between its categories'
-    terms : int64 (3 T, 6), as ``triples``, for each of their questions in turn, in the questions' order
-    term_starts : int64 (Q + 1,), where a question's terms begin
+    rows : the same, for kernels that go question by question
+    triples : int64 (T, 6), the terms of ``rows`` for each triple's last question, in the triples' order
     """
 
     weights: np.ndarray
     bias: np.ndarray
     excluded: np.ndarray
     block_starts: np.ndarray
-    values: np.ndarray
+    rows: Rows
     triples: np.ndarray
-    terms: np.ndarray
-    term_starts: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -117,39 +93,58 @@ def tables(
     Raises
     ------
     ValueError
-        if there are more than 255 questions (conflicts are counted in one byte), or if there are not as
-        many values as the triples have cells
+        if there are not as many values as the triples have cells
     """
-    if len(block_starts) > 256:
-        raise ValueError("a sweep takes at most 255 questions")
-    size = len(c)
-    padded = (size + LANES + 15) // 16 * 16
-    weights = np.zeros((size, padded), np.float32)
-    bias = np.zeros(padded, np.float32)
-    zeros = np.zeros((size, padded), np.uint8)
-    weights[:, :size], bias[:size], zeros[:, :size] = w, c, excluded
     starts = np.ascontiguousarray(block_starts, np.int64)
     triples = np.zeros((0, 3), np.int64) if triples is None else np.asarray(triples, np.int64)
-    values = np.zeros(0, np.float32) if values is None else np.ascontiguousarray(values, np.float32)
-    return Tables(weights, bias, zeros, starts, *_laid_out(triples, values, starts))
+    values = np.zeros(0, np.float32) if values is None else np.asarray(values, np.float32)
+    weights, bias = np.ascontiguousarray(w, np.float32), np.ascontiguousarray(c, np.float32)
+    zeros = np.ascontiguousarray(excluded, np.uint8)
+    widths = -(-np.diff(starts) // LANES) * LANES
+    parts = _question_rows(weights, bias, zeros, starts, widths)
+    begins = np.concatenate([[0], np.cumsum((len(bias) + 1) * widths)])
+    more, terms = _triple_rows(triples, values, starts, widths, begins[-1])
+    in_order = np.ascontiguousarray(terms[np.argsort(terms[:, 1], kind="stable")])
+    term_starts = np.searchsorted(in_order[:, 1], np.arange(len(starts)))
+    rows = Rows(np.concatenate([*parts, *more]), begins[:-1], widths, in_order, term_starts)
+    return Tables(weights, bias, zeros, starts, rows, terms[: len(triples)])
 
 
-def _laid_out(triples: np.ndarray, values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return ``values``, ``triples``, ``terms`` and ``term_starts`` of :class:`Tables`."""
-    sizes, places = np.diff(starts)[triples], ends(triples, np.diff(starts))
+def _question_rows(
+    weights: np.ndarray, bias: np.ndarray, zeros: np.ndarray, starts: np.ndarray, widths: np.ndarray
+) -> list[np.ndarray]:
+    """Return the numbers of :class:`Rows` that are about each question."""
+    parts = []
+    for q, width in enumerate(widths):
+        block = slice(starts[q], starts[q + 1])
+        rows = np.zeros((len(bias) + 1, width), np.float32)
+        rows[0] = -np.inf
+        rows[0, : starts[q + 1] - starts[q]] = bias[block]
+        rows[1:, : starts[q + 1] - starts[q]] = np.where(zeros[:, block], -np.inf, weights[:, block])
+        parts.append(rows.ravel())
+    return parts
+
+
+def _triple_rows(
+    triples: np.ndarray, values: np.ndarray, starts: np.ndarray, widths: np.ndarray, begin: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the numbers of :class:`Rows`, from ``begin`` on, that are about triples, and the terms."""
+    places, sizes = ends(triples, np.diff(starts)), np.diff(starts)
     if len(values) != places[-1]:
         raise ValueError("triples have not as many values as cells")
-    cells = zip(itertools.pairwise(places), sizes, strict=True)
-    tables = [values[begin:end].reshape(size) for (begin, end), size in cells]
-    copies, terms = [values[:0]], []
-    for first, second, own in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
-        copies += [table.transpose(first, second, own).ravel() for table in tables]
-        step, here = sizes[:, own], places[:-1] + len(terms) * len(values)
-        others = (triples[:, first], sizes[:, second] * step, triples[:, second], step)
-        terms.append(np.column_stack([here, triples[:, own], *others]).astype(np.int64))
-    every = np.concatenate(terms)
-    every = np.ascontiguousarray(every[np.argsort(every[:, 1], kind="stable")])
-    return np.concatenate(copies), terms[0], every, np.searchsorted(every[:, 1], np.arange(len(starts)))
+    parts, terms = [], []
+    for axes in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        for triple, (first, last) in zip(triples, itertools.pairwise(places), strict=True):
+            cells = values[first:last].reshape(sizes[triple]).transpose(axes)
+            one, other, own = triple[list(axes)]
+            rows = np.zeros((*cells.shape[:2], widths[own]), np.float32)
+            rows[:, :, : cells.shape[2]] = cells
+            step, other_step = cells.shape[1] * widths[own], widths[own]
+            home = begin - starts[one] * step - starts[other] * other_step
+            terms.append((home, own, one, step, other, other_step))
+            parts.append(rows.ravel())
+            begin += rows.size
+    return parts, np.array(terms, np.int64).reshape(-1, 6)
 
 
 def sweep(
@@ -194,10 +189,7 @@ def sweep(
 
     def part(start: int) -> int:
         stop = min(start + ROWS_AT_ONCE, n)
-        return _sweep_rows(
-            new, start, stop, model.block_starts, order, model.weights, model.bias, model.excluded,
-            model.terms, model.term_starts, model.values, given, key, bits,
-        )  # fmt: skip
+        return sweep_rows(new, start, stop, model.block_starts, order, model.rows, given, key, bits)
 
     changed = sum(in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
     return Swept(new, changed, bits if entropy else None)
@@ -264,15 +256,12 @@ def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray |
     step = max(256, -(-len(rows) // SHARDS))
 
     def part(start: int) -> np.ndarray:
-        return _residual_rows(
-            codes, rows[start : start + step], model.block_starts, model.weights, model.bias, model.excluded
-        )
+        return residual_rows(codes, rows[start : start + step], model.block_starts, model.rows)
 
-    size = len(model.weights)
     total = np.zeros(model.weights.shape)
     for shard in in_threads(part, range(0, len(rows), step), threads):
         total += shard
-    return total[:, :size]
+    return total
 
 
 def gains(
@@ -313,23 +302,21 @@ def sweep_on(
     order = question_order(seed, number, codes.shape[1])
     generator = torch.Generator(device).manual_seed(int(_key(seed, number) >> np.uint64(1)))
     bits = np.zeros(len(codes) if entropy else 0)
-    size = int(model.block_starts[-1])
     starts = torch.from_numpy(model.block_starts).to(device)
-    weights = torch.from_numpy(model.weights[:, :size]).to(device)
-    bias = torch.from_numpy(model.bias[:size]).to(device)
-    zeros = torch.from_numpy(model.excluded[:, :size]).to(device, torch.float32)
-    values = torch.from_numpy(model.values).to(device)
+    weights, bias = torch.from_numpy(model.weights).to(device), torch.from_numpy(model.bias).to(device)
+    zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
+    numbers = torch.from_numpy(model.rows.numbers).to(device)
     swept = np.empty(codes.shape, np.int16)
     for first in range(0, len(codes), TORCH_ROWS):
         rows = slice(first, first + TORCH_ROWS)
         answers = torch.from_numpy(codes[rows].astype(np.int64)).to(device) + starts[:-1]
-        records = torch.zeros(len(answers), size, device=device).scatter_(1, answers, 1.0)
+        records = torch.zeros(len(answers), len(bias), device=device).scatter_(1, answers, 1.0)
         logits, conflicts = bias + records @ weights, records @ zeros
         for q in order.tolist():
             block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
             allowed = conflicts[:, block] < 0.5
             categories = torch.arange(block.stop - block.start, device=device)
-            scores = logits[:, block] + terms_of(model, q, answers - starts[:-1], values, categories)
+            scores = logits[:, block] + terms_of(model, q, answers, numbers, categories)
             if entropy:
                 bits[rows] += _entropy(scores, allowed).cpu().numpy()
             race = torch.empty_like(scores).exponential_(generator=generator).clamp_min_(1e-30)
@@ -350,13 +337,13 @@ def _entropy(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
     return -torch.where(p > 0, p * logarithms, 0).sum(dim=1) / math.log(2)
 
 
-def terms_of(model: Tables, q: int, codes: Any, values: Any, categories: Any) -> Any:
+def terms_of(model: Tables, q: int, answers: Any, numbers: Any, categories: Any) -> Any:
     """Sum the weights of the triples that question ``q`` is in, for each of its categories.
 
     Parameters
     ----------
-    codes : integers (n, Q), in NumPy or on a device of torch, and so
-    values : the model's, and
+    answers : columns, integers (n, Q), in NumPy or on a device of torch, and so
+    numbers : the model's, and
     categories : 0, 1 … of question ``q``
 
     Returns
@@ -364,9 +351,9 @@ def terms_of(model: Tables, q: int, codes: Any, values: Any, categories: Any) ->
     (n, categories), or 0 if there are no such triples
     """
     total = 0
-    for begin, _, r, r_step, s, s_step in model.terms[slice(*model.term_starts[q : q + 2])].tolist():
-        at = begin + codes[:, r] * r_step + codes[:, s] * s_step
-        total = total + values[at[:, None] + categories]
+    for home, _, r, r_step, s, s_step in model.rows.terms[slice(*model.rows.term_starts[q : q + 2])].tolist():
+        at = home + answers[:, r] * r_step + answers[:, s] * s_step
+        total = total + numbers[at[:, None] + categories]
     return total
 
 
@@ -384,158 +371,6 @@ def _key(seed: int, number: int) -> np.uint64:
 def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarray:
     states = _mixed(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
     return _mixed(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
-
-
-@compiled
-def _mix(z):
-    z = (z ^ (z >> np.uint64(30))) * MIX_1
-    z = (z ^ (z >> np.uint64(27))) * MIX_2
-    return z ^ (z >> np.uint64(31))
-
-
-@compiled
-def _exponential(x):
-    """Return exp(x) for a float32 x within ±``LIMIT``, to 2 units in the last place.
-
-    Cephes' expf: x = k ln 2 + f, a polynomial in f, times 2**k. Written out in separate float32
-    steps, so that NumPy gives the same bits.
-    """
-    k = (x * LOG2_E + ROUNDER) - ROUNDER
-    f = (x - k * LN2_HIGH) - k * LN2_LOW
-    y = P0 * f + P1
-    y = y * f + P2
-    y = y * f + P3
-    y = y * f + P4
-    y = y * f + P5
-    y = (y * (f * f) + f) + np.float32(1)
-    return y * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
-
-
-@compiled
-def _add_rows(logits, conflicts, answers, bias, weights, excluded):
-    """Set a record's logits and conflict counts from the columns of its answers.
-
-    Four rows at a time, to read and write the logits less often; added in the answers' order.
-    """
-    logits[:] = bias
-    conflicts[:] = 0
-    fours = len(answers) // 4 * 4
-    for r in range(0, fours, 4):
-        i, j, k, m = answers[r], answers[r + 1], answers[r + 2], answers[r + 3]
-        w1, w2, w3, w4 = weights[i], weights[j], weights[k], weights[m]
-        for a in range(len(logits)):
-            logits[a] = (((logits[a] + w1[a]) + w2[a]) + w3[a]) + w4[a]
-        z1, z2, z3, z4 = excluded[i], excluded[j], excluded[k], excluded[m]
-        for a in range(len(conflicts)):
-            conflicts[a] += z1[a] + z2[a] + z3[a] + z4[a]
-    for r in range(fours, len(answers)):
-        w1, z1 = weights[answers[r]], excluded[answers[r]]
-        for a in range(len(logits)):
-            logits[a] += w1[a]
-            conflicts[a] += z1[a]
-
-
-@compiled
-def _swap_rows(logits, conflicts, old, new, weights, excluded):
-    """Bring a record's logits and conflict counts up to date when an answer changes."""
-    before, after = weights[old], weights[new]
-    for j in range(logits.shape[0]):
-        logits[j] += after[j] - before[j]
-    was, now = excluded[old], excluded[new]
-    for j in range(conflicts.shape[0]):
-        conflicts[j] += now[j] - was[j]
-
-
-@compiled
-def _add_terms(scores, size, answers, starts, terms, first, last, values):
-    """Add the weights of the triples that a question is in to the scores of its ``size`` categories."""
-    for t in range(first, last):
-        r, s = terms[t, 2], terms[t, 4]
-        at = terms[t, 0] + (answers[r] - starts[r]) * terms[t, 3] + (answers[s] - starts[s]) * terms[t, 5]
-        more = values[at : at + size]
-        for j in range(size):
-            scores[j] += more[j]
-
-
-@compiled
-def _block_odds(scores, conflicts, size, present, odds):
-    """Write each category's odds against the present one, 0 if excluded, to ``odds``."""
-    reference = scores[present]
-    for first in range(0, size, LANES):
-        some = scores[first : first + LANES]
-        clashes = conflicts[first : first + LANES]
-        out = odds[first : first + LANES]
-        for j in range(LANES):
-            x = min(max(some[j] - reference, -LIMIT), LIMIT)
-            out[j] = _exponential(x) if clashes[j] == 0 else np.float32(0)
-
-
-@compiled
-def _block_entropy(scores, odds, size, present, total):
-    """Entropy in bits of the distribution ``odds / total``."""
-    mean = 0.0
-    for j in range(size):
-        x = min(max(scores[j] - scores[present], -LIMIT), LIMIT)
-        mean += np.float64(odds[j]) * np.float64(x)
-    return (np.log(np.float64(total)) - mean / np.float64(total)) / np.log(2.0)
-
-
-@compiled
-def _sweep_rows(
-    codes, first, last, starts, order, weights, bias, excluded, terms, term_starts, values, given, key, bits
-):
-    """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes."""
-    questions = codes.shape[1]
-    widest = 0
-    for q in range(questions):
-        widest = max(widest, starts[q + 1] - starts[q])
-    logits, conflicts = np.empty_like(bias), np.empty(bias.shape[0], np.uint8)
-    odds = np.empty(widest + LANES, np.float32)
-    cumulative = np.empty(widest + LANES, np.float32)
-    with_terms = np.zeros(widest + LANES, np.float32)
-    answers = np.empty(questions, np.int64)
-    before = np.empty(questions, np.int16)
-    changed = 0
-    for i in range(first, last):
-        for q in range(questions):
-            answers[q] = starts[q] + codes[i, q]
-            before[q] = codes[i, q]
-        _add_rows(logits, conflicts, answers, bias, weights, excluded)
-        state = _mix(key + GOLDEN * np.uint64(i + 1))
-        for q in order:
-            start, stop, present = starts[q], starts[q + 1], answers[q]
-            size = stop - start
-            scores = logits[start : stop + LANES]
-            if term_starts[q] < term_starts[q + 1]:
-                with_terms[:size] = logits[start:stop]
-                scores = with_terms
-                _add_terms(scores, size, answers, starts, terms, term_starts[q], term_starts[q + 1], values)
-            _block_odds(scores, conflicts[start : stop + LANES], size, present - start, odds)
-            total = np.float32(0)
-            for j in range(size):
-                total += odds[j]
-                cumulative[j] = total
-            if total == 0:
-                continue
-            if bits.shape[0]:
-                bits[i] += _block_entropy(scores, odds, size, present - start, total)
-            if given.shape[0]:
-                u = given[i, q]
-            else:
-                word = _mix(state + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
-                u = np.float32(word) * np.float32(2**-24)
-            target = u * total
-            drawn = start
-            for j in range(size):
-                drawn += cumulative[j] <= target
-            if drawn != present:
-                _swap_rows(logits, conflicts, present, drawn, weights, excluded)
-                answers[q] = drawn
-        for q in range(questions):
-            code = np.int16(answers[q] - starts[q])
-            changed += code != before[q]
-            codes[i, q] = code
-    return changed
 
 
 @intrinsic
@@ -587,37 +422,3 @@ def _gain_rows(codes, starts, w, c):
                 total += row[answers[r]]
         sums[i] = total
     return sums
-
-
-@compiled
-def _residual_rows(codes, rows, starts, weights, bias, excluded):
-    """Sum over records of R ⊗ (R - P): see :func:`residuals`. float32 (K, padded K)."""
-    questions = codes.shape[1]
-    widest = 0
-    for q in range(questions):
-        widest = max(widest, starts[q + 1] - starts[q])
-    logits, conflicts = np.empty_like(bias), np.empty(bias.shape[0], np.uint8)
-    odds = np.empty(widest + LANES, np.float32)
-    rest = np.zeros_like(bias)
-    answers = np.empty(questions, np.int64)
-    total = np.zeros(weights.shape, np.float32)
-    for i in rows:
-        for q in range(questions):
-            answers[q] = starts[q] + codes[i, q]
-        _add_rows(logits, conflicts, answers, bias, weights, excluded)
-        for q in range(questions):
-            start, stop, present = starts[q], starts[q + 1], answers[q]
-            scores, clashes = logits[start : stop + LANES], conflicts[start : stop + LANES]
-            _block_odds(scores, clashes, stop - start, present - start, odds)
-            mass = np.float32(0)
-            for j in range(stop - start):
-                mass += odds[j]
-            scale = np.float32(1) / max(mass, np.float32(1e-30))
-            for j in range(stop - start):
-                rest[start + j] = -odds[j] * scale
-            rest[present] += np.float32(1)
-        for a in answers:
-            row = total[a]
-            for j in range(rest.shape[0]):
-                row[j] += rest[j]
-    return total

@@ -80,9 +80,11 @@ def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: i
     -------
     int64, one triple after the other, in each the last question's category changing fastest
     """
-    columns = np.ascontiguousarray(codes.T, np.int16)
     triples, sizes, places = np.asarray(triples, np.int64), np.asarray(sizes, np.int64), ends(triples, sizes)
-    found, count = np.zeros(places[-1], np.int64), compiled(_count)
+    found = np.zeros(places[-1], np.int64)
+    if not len(triples):
+        return found
+    columns, count = np.ascontiguousarray(codes.T, np.int16), compiled(_count)
 
     def part(first: int) -> None:
         some = slice(first, first + AT_ONCE)

@@ -28,7 +28,7 @@ from modp import checkpoint, exchange, seeds, sweep, triples
 from modp.codebook import Codebook
 from modp.crosstab import structural_zeros, within_question
 from modp.errors import InputError
-from modp.records import one_hot
+from modp.records import columns, one_hot
 
 BURN_IN = 2
 """Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
@@ -158,10 +158,10 @@ class Stationary:
         """
         records, tables = one_hot(codes, self.block_starts), self.tables()
         logits = (records @ self.w + self.c).astype(np.float64)
-        codes = codes.astype(np.int64)  # places among the weights of triples go past int16
+        answers = columns(codes, self.block_starts)
         for q, (start, stop) in enumerate(itertools.pairwise(self.block_starts)):
             block = logits[:, start:stop]
-            block += sweep.terms_of(tables, q, codes, tables.values, np.arange(stop - start))
+            block += sweep.terms_of(tables, q, answers, tables.rows.numbers, np.arange(stop - start))
             block -= block.max(axis=1, keepdims=True)
         return np.exp(logits) * (records @ self.excluded.astype(np.float32) == 0)
 
