@@ -8,7 +8,7 @@ import torch
 from conftest import codebook_of
 from test_sweep import probabilities, states
 
-from modp import crosstab, postprocess, records, sweep
+from modp import crosstab, draw, postprocess, records, sweep
 from modp.errors import InputError
 from modp.models import stationary
 from modp.models.stationary import Settings, State, Stationary
@@ -62,6 +62,15 @@ def test_fit_recovers_every_pair_table(fit):
     assert np.sqrt((z**2).mean()) < 0.2
     independent = np.outer(np.diag(counts), np.diag(counts)) / n
     assert np.abs((independent - counts) / np.sqrt(counts + 1)).max() > 20
+
+
+def test_residuals_are_what_the_predictions_miss(fit):
+    rng, codes = np.random.default_rng(3), correlated(3_000)
+    model = replace(fit[0], triples=np.array([[0, 1, 2]]), values=rng.normal(size=24).astype(np.float32))
+    hot = records.one_hot(codes, STARTS).astype(np.float64)
+    expected = hot.T @ (hot - draw.normalised(model.predict(codes), STARTS))
+    assert np.abs(expected).max() > 100
+    assert sweep.residuals(codes, model.tables(), 2) == pytest.approx(expected, abs=0.01)
 
 
 def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
