@@ -36,10 +36,9 @@ class Settings:
     sweeps : between two choices
     margin_step, pair_step, rare_power, most_pair_step, momentum : as in
         :class:`modp.models.stationary.Settings`
-    last_sweeps : at each of the ``levels`` of steps of the fit to all that was measured; weights are
-        averaged over the last
-    settle : sweeps with the final weights, the last of which are the release
-    chains : at most so many before the last fit
+    last_sweeps : of the fit to all that was measured, first of few chains, then of one a record; weights
+        are averaged over the latter
+    chains : at most so many are few
     """
 
     selection: Selection = "adaptive"
@@ -55,8 +54,6 @@ class Settings:
     momentum: float = 0.3
     sweeps: int = 8
     last_sweeps: int = 20
-    levels: tuple[float, ...] = (1.0, 0.5, 0.2, 0.1)
-    settle: int = 5
     chains: int = 6000
     exchanges: int = 3
 
@@ -256,30 +253,32 @@ class _Fitting:
         self.history.append(line)
         report(line)
 
-    def sweep(self, sweeps: int, step: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
         """Fit to what has been measured; return the mean weights of these sweeps."""
         self._combine()
         self._lay_out()
         w, c = np.zeros_like(self.model.w), np.zeros_like(self.model.c)
         for _ in range(sweeps):
             self._count(self._step()[0])
-            self._update(step)
+            self._update()
             w, c = w + self.model.w / sweeps, c + self.model.c / sweeps
         linked = exchange.links(np.maximum(self.expected, 0), self.block_starts)
         self.model = replace(self.model, strength=linked.strength)
         return w, c
 
     def finish(self) -> Release:
-        """Fit to everything with as many chains as there are records; return them."""
+        """Fit to everything, in the end with as many chains as there are records; return them.
+
+        They are not left to the final weights for more than a sweep. While the weights move, resampling holds
+        the chains at the tables; the weights' own equilibrium, which slow questions take long to reach, is
+        further away.
+        """
         settings, n = self.settings, max(1, round(self.n))
-        for number, level in enumerate(settings.levels):
-            if number == 1:
-                order = seeds.generator(self.seed, "private", "last").permutation(n)
-                self.chains = np.resize(self.chains, (n, self.chains.shape[1]))[order]
-            w, c = self.sweep(settings.last_sweeps, level)
+        self.sweep(settings.last_sweeps)
+        order = seeds.generator(self.seed, "private", "last").permutation(n)
+        self.chains = np.resize(self.chains, (n, self.chains.shape[1]))[order]
+        w, c = self.sweep(settings.last_sweeps)
         self.model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
-        for _ in range(settings.settle - 1):
-            self._step()
         _, bits = self._step(entropy=True)
         assert bits is not None
         return Release(self.model, self.chains, bits, self.history)
@@ -321,7 +320,7 @@ class _Fitting:
             self.precision[one, other] = self.precision[other, one] = 1 / sigma**2
         self.precision[self.excluded] = 0
 
-    def _update(self, step: float) -> None:
+    def _update(self) -> None:
         """Move every weight towards the top of its posterior, given the others.
 
         For independent questions the Newton step of a cell of expected count m, noise σ and prior
@@ -338,7 +337,7 @@ class _Fitting:
         newton /= expected**2 * self.precision + prior
         # Where next to nothing is expected of a large count, the quadratic model promises far too much.
         newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
-        steps = step * shortened(
+        steps = shortened(
             expected,
             self.n,
             len(self.measured),
@@ -347,7 +346,7 @@ class _Fitting:
             settings.most_pair_step,
         )
         more_w = np.where(self.precision > 0, steps * newton, 0)
-        more_c = step * settings.margin_step * margins
+        more_c = settings.margin_step * margins
         self._resample(more_w, more_c)
         self.model = replace(model, w=model.w + more_w, c=model.c + more_c)
 
