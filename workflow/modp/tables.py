@@ -574,7 +574,9 @@ ANONYMETER = {
 ANONYMETER_NOTES = (
     "Anonymeter's risks: by how much more often an attack succeeds on train records than on the holdout, as "
     "a share of what it could; singling out by four questions, linking two halves of the questions, "
-    "inferring the attacked question from all others; 500 attacks each, or as many as the holdout allows",
+    "inferring the attacked question from all others; 500 attacks each, or as many as the holdout allows. "
+    "Singled out are records among as many of train, at random, as there are in the holdout, so where the "
+    "holdout is smaller, the risk of bootstrap is smaller too",
 )
 
 
