@@ -34,7 +34,7 @@ def random_model(
 
 def term(model: sweep.Tables, codes: np.ndarray, of: int) -> np.ndarray:
     """Weights of the model's triple number ``of`` in records, (n,), looked up in an array of three axes."""
-    home, own, one, step, other, other_step = model.triples[of]
+    home, own, one, step, other, other_step = model.last_terms[of]
     begin = home + model.block_starts[one] * step + model.block_starts[other] * other_step
     shape = (-1, step // other_step, other_step)
     rows = model.rows.numbers[begin : begin + step * np.diff(model.block_starts)[one]].reshape(shape)
@@ -77,7 +77,7 @@ def reference(
         scores = np.tile(model.bias[block], (len(codes), 1))
         for r in range(answers.shape[1]):
             scores += weights[answers[:, r], block]
-        for of in np.flatnonzero((model.triples[:, [1, 2, 4]] == q).any(axis=1)):
+        for of in np.flatnonzero((model.last_terms[:, [1, 2, 4]] == q).any(axis=1)):
             for category in range(scores.shape[1]):
                 changed = answers - starts[:-1]
                 changed[:, q] = category
@@ -177,7 +177,7 @@ def probabilities(model: sweep.Tables) -> np.ndarray:
     starts = model.block_starts
     hot = records.one_hot(states(starts), starts).astype(np.float64)
     energy = hot @ model.bias + 0.5 * np.einsum("si,ij,sj->s", hot, model.weights, hot)
-    for of in range(len(model.triples)):
+    for of in range(len(model.last_terms)):
         energy += term(model, states(starts), of)
     clashes = np.einsum("si,ij,sj->s", hot, model.excluded, hot)
     weight = np.where(clashes == 0, np.exp(energy), 0)
@@ -264,13 +264,41 @@ def test_a_question_without_an_allowed_category_keeps_its_answer():
     assert np.array_equal(torch_sweep(codes, model, 1, 1), codes)
 
 
-def test_an_excluded_answer_gives_way_to_an_allowed_one():
-    starts = np.array([0, 2, 4])
-    model = random_model(starts, np.random.default_rng(1), never=((1, 3),))
-    codes, order = np.array([[1, 1]], np.int16), np.array([0, 1])
-    uniform = np.full((1, 2), 0.99, np.float32)
-    assert sweep.sweep(codes, model, 1, 1, 1, uniform=uniform, order=order).codes.tolist() == [[0, 1]]
-    assert not postprocess.violations(torch_sweep(codes, model, 1, 1), model.excluded, starts).any()
+def test_an_excluded_answer_gives_way_to_the_allowed_ones_by_their_odds():
+    starts, order = np.array([0, 3, 5]), np.array([0, 1])
+    excluded = np.zeros((5, 5), bool)
+    excluded[0, 3] = excluded[3, 0] = True
+    # Odds that float32 cannot hold against each other, but for those of the two answers that are allowed.
+    model = sweep.tables(np.zeros((5, 5)), [0, 200, 200 + np.log(9), 0, 0], excluded, starts)
+    codes = np.zeros((10_000, 2), np.int16)
+    swept = sweep.sweep(codes, model, 1, 1, 2, entropy=True, order=order)
+    assert np.bincount(swept.codes[:, 0], minlength=3) / 10_000 == pytest.approx([0, 0.1, 0.9], abs=0.015)
+    ninth = -0.1 * np.log2(0.1) - 0.9 * np.log2(0.9)
+    assert np.allclose(swept.entropy_bits, ninth + 1, atol=1e-6)
+    missed = sweep.residuals(codes[:1], model, 1)
+    assert missed[0, :3] == pytest.approx([1, -0.1, -0.9], abs=1e-6)
+    assert not postprocess.violations(torch_sweep(codes, model, 1, 1), excluded, starts).any()
+
+
+def test_weights_that_are_no_numbers_are_refused():
+    starts, none = np.array([0, 2, 4]), np.zeros((4, 4))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(FloatingPointError, match="not a number"):
+            sweep.tables(none, np.array([0, bad, 0, 0]), none > 0, starts)
+
+
+def test_terms_of_a_triple_are_its_values():
+    starts, rng = np.array([0, 2, 5, 14]), np.random.default_rng(1)
+    values, none = rng.normal(size=(9, 2, 3)).astype(np.float32), np.zeros((14, 14))
+    model = sweep.tables(none, np.zeros(14), none > 0, starts, np.array([[2, 0, 1]]), values.ravel())
+    codes = random_codes(50, starts, rng)
+    answers, numbers = records.columns(codes, starts), model.rows.numbers
+    first, second, third = codes.T
+    for q, expected in enumerate(
+        [values[third, :, second], values[third, first], values[:, first, second].T]
+    ):
+        found = sweep.terms_of(model, q, answers, numbers, np.arange(starts[q + 1] - starts[q]))
+        assert np.array_equal(found, expected)
 
 
 def test_entropy_by_hand():

@@ -98,8 +98,8 @@ def exchange(
             continue
         pairs = _paired(codes, linked.context(group), rng)
         uniform = rng.random(len(pairs))
-        members = group[model.triples[:, [1, 2, 4]]]
-        torn = model.triples[members.any(axis=1) & ~members.all(axis=1)]
+        members = group[model.last_terms[:, [1, 2, 4]]]
+        torn = model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
 
         # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
         # that a row stays with most of its answers and its causal partner means something.

@@ -168,12 +168,12 @@ def _lanes(builder, pointer, place):
 
 
 def _arguments(context, builder, signature, arguments):
-    """Pointers to the arrays' data; integers as indices; other numbers as they are."""
+    """Pointers to the arrays' data, and integers as indices."""
     found = []
     for kind, value in zip(signature.args, arguments, strict=True):
         if isinstance(kind, types.Array):
             value = context.make_array(kind)(context, builder, value).data
-        elif isinstance(kind, types.Integer | types.IntegerLiteral):
+        elif isinstance(kind, types.Integer):
             value = context.cast(builder, value, kind, types.int64)
         found.append(value)
     return found
@@ -187,13 +187,12 @@ def _mix(z):
 
 
 @compiled
-def _block_entropy(scores, odds, size, present, total):
+def _block_entropy(odds, size, total):
     """Entropy in bits of the distribution ``odds / total``."""
     mean = 0.0
     for j in range(size):
         if odds[j] > 0:
-            x = min(max(scores[j] - scores[present], -LIMIT), LIMIT)
-            mean += np.float64(odds[j]) * np.float64(x)
+            mean += np.float64(odds[j]) * np.log(np.float64(odds[j]))
     return (np.log(np.float64(total)) - mean / np.float64(total)) / np.log(2.0)
 
 
@@ -225,7 +224,7 @@ def sweep_rows(codes, first, last, starts, order, rows, given, key, bits):
             if total == 0:
                 continue
             if bits.shape[0]:
-                bits[first + i] += _block_entropy(scores, odds, size, present, total)
+                bits[first + i] += _block_entropy(odds, size, total)
             if given.shape[0]:
                 u = given[first + i, q]
             else:
@@ -249,6 +248,7 @@ def sweep_rows(codes, first, last, starts, order, rows, given, key, bits):
 def residual_rows(codes, chosen, starts, rows):
     """Sum over records of R ⊗ (R - P): see :func:`modp.sweep.residuals`. float32 (K, K)."""
     questions, size = codes.shape[1], starts[-1]
+    numbers, terms = rows.numbers, rows.terms
     scores, odds = np.empty((2, rows.widths.max()), np.float32)
     answers, rest = np.empty(questions, np.int32), np.zeros(size, np.float32)
     total = np.zeros((size, size), np.float32)
@@ -257,8 +257,9 @@ def residual_rows(codes, chosen, starts, rows):
             answers[q] = starts[q] + codes[i, q]
         for q in range(questions):
             start, stop = starts[q], starts[q + 1]
-            width, first, last = rows.widths[q], rows.term_starts[q], rows.term_starts[q + 1]
-            add_up(rows.numbers, rows.begins[q], width, answers, rows.terms, first, last, scores)
+            home, width = rows.begins[q], rows.widths[q]
+            first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
+            add_up(numbers, home, width, answers, terms, first_term, last_term, scores)
             odds_against(scores, width, answers[q] - start, odds)
             mass = np.float32(0)
             for j in range(stop - start):

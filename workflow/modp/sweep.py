@@ -44,7 +44,7 @@ class Tables:
     excluded : uint8 (K, K), 1 at structural zeros
     block_starts : int64 (Q + 1,)
     rows : the same, for kernels that go question by question
-    triples : int64 (T, 6), the terms of ``rows`` for each triple's last question, in the triples' order
+    last_terms : int64 (T, 6), the terms of ``rows`` for each triple's last question, in the triples' order
     """
 
     weights: np.ndarray
@@ -52,7 +52,7 @@ class Tables:
     excluded: np.ndarray
     block_starts: np.ndarray
     rows: Rows
-    triples: np.ndarray
+    last_terms: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,15 @@ def tables(
     ------
     ValueError
         if there are not as many values as the triples have cells
+    FloatingPointError
+        if a weight is infinite or not a number, with which a sweep would keep the answers as they are
     """
     starts = np.ascontiguousarray(block_starts, np.int64)
     triples = np.zeros((0, 3), np.int64) if triples is None else np.asarray(triples, np.int64)
     values = np.zeros(0, np.float32) if values is None else np.asarray(values, np.float32)
     weights, bias = np.ascontiguousarray(w, np.float32), np.ascontiguousarray(c, np.float32)
+    if not all(np.isfinite(part).all() for part in (weights, bias, values)):
+        raise FloatingPointError("a stationary model has weights that are infinite or not a number")
     zeros = np.ascontiguousarray(excluded, np.uint8)
     widths = -(-np.diff(starts) // LANES) * LANES
     parts = _question_rows(weights, bias, zeros, starts, widths)

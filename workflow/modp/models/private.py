@@ -36,9 +36,8 @@ class Settings:
     sweeps : between two choices
     margin_step, pair_step, rare_power, most_pair_step, momentum : as in
         :class:`modp.models.stationary.Settings`
-    last_sweeps : of the fit to all that was measured, first of few chains, then of one a record; weights
-        are averaged over the latter
-    chains : at most so many are few
+    last_sweeps : of each of the two fits to all that was measured; weights are averaged over the second
+    chains : at most so many until the second of these, which has one a record
     """
 
     selection: Selection = "adaptive"
