@@ -179,11 +179,14 @@ def _arguments(context, builder, signature, arguments):
     return found
 
 
-@compiled
-def _mix(z):
+def mix(z):
+    """The finaliser of splitmix64, of a uint64 or an array of them."""
     z = (z ^ (z >> np.uint64(30))) * MIX_1
     z = (z ^ (z >> np.uint64(27))) * MIX_2
     return z ^ (z >> np.uint64(31))
+
+
+_mix = compiled(mix)
 
 
 @compiled

@@ -16,7 +16,7 @@ import torch
 from numba import types
 from numba.extending import intrinsic
 
-from modp.gibbs import GOLDEN, LANES, MIX_1, MIX_2, Rows, residual_rows, sweep_rows
+from modp.gibbs import GOLDEN, LANES, Rows, mix, residual_rows, sweep_rows
 from modp.kernels import compiled, in_threads
 from modp.triples import ends
 
@@ -120,11 +120,10 @@ def _question_rows(
     """Return the numbers of :class:`Rows` that are about each question."""
     parts = []
     for q, width in enumerate(widths):
-        block = slice(starts[q], starts[q + 1])
+        block, size = slice(starts[q], starts[q + 1]), starts[q + 1] - starts[q]
         rows = np.zeros((len(bias) + 1, width), np.float32)
-        rows[0] = -np.inf
-        rows[0, : starts[q + 1] - starts[q]] = bias[block]
-        rows[1:, : starts[q + 1] - starts[q]] = np.where(zeros[:, block], -np.inf, weights[:, block])
+        rows[0, :size], rows[0, size:] = bias[block], -np.inf
+        rows[1:, :size] = np.where(zeros[:, block], -np.inf, weights[:, block])
         parts.append(rows.ravel())
     return parts
 
@@ -361,20 +360,14 @@ def terms_of(model: Tables, q: int, answers: Any, numbers: Any, categories: Any)
     return total
 
 
-def _mixed(z: np.ndarray) -> np.ndarray:
-    z = (z ^ (z >> np.uint64(30))) * MIX_1
-    z = (z ^ (z >> np.uint64(27))) * MIX_2
-    return z ^ (z >> np.uint64(31))
-
-
 def _key(seed: int, number: int) -> np.uint64:
     step = GOLDEN * np.array([number + 1], np.uint64)
-    return _mixed(_mixed(np.array([seed], np.uint64)) + step)[0]
+    return mix(mix(np.array([seed], np.uint64)) + step)[0]
 
 
 def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarray:
-    states = _mixed(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
-    return _mixed(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
+    states = mix(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
+    return mix(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
 
 
 @intrinsic
