@@ -13,10 +13,12 @@ from typing import get_args
 import numpy as np
 from stationary import SEEDS, distances, ideal, row, timed
 
-from modp import dp, records, sweep
-from modp.codebook import Codebook
-from modp.models import private
-from modp.params import Selection
+from modp.draws import sweeps
+from modp.models.private import budget
+from modp.models.private import fitting as private
+from modp.pipeline.params import Selection
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 RELEASES = 3
 
@@ -25,10 +27,10 @@ def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
     codebook = Codebook.from_json(path.with_suffix(".json").read_text(encoding="utf-8"))
     codes, _ = records.read(path, codebook)
     starts, n = codebook.block_starts, len(codes)
-    true = sweep.crosstab(codes, starts, threads)
+    true = sweeps.crosstab(codes, starts, threads)
 
     def measured(records: np.ndarray) -> np.ndarray:
-        counts = sweep.crosstab(records, starts, threads) * (n / len(records))
+        counts = sweeps.crosstab(records, starts, threads) * (n / len(records))
         return distances(true, counts, starts)[:3]
 
     best = ideal(codes, measured)
@@ -36,7 +38,7 @@ def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
         found, processors = [], []
         settings = replace(private.Settings(), selection=selection)
         for seed in range(RELEASES):
-            gate = dp.Gate(true, starts, dp.rho_of(epsilon, delta), np.random.default_rng(seed))
+            gate = budget.Gate(true, starts, budget.rho_of(epsilon, delta), np.random.default_rng(seed))
             zeros, quiet = codebook.stated_zeros, lambda _: None
             work = partial(private.release, gate, starts, zeros, settings, seed, threads, quiet)
             _, processor, released = timed(work)

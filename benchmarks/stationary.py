@@ -16,13 +16,16 @@ from pathlib import Path
 import numpy as np
 from steps import ROOT, enlarged
 
-from modp import coding, postprocess, records, seeds, sweep, triples
-from modp.accuracy import cell_sets, log_ratio, summarise
-from modp.codebook import Codebook
-from modp.config import load
-from modp.models import stationary
+from modp.base import seeds
+from modp.base.config import load
+from modp.crosstabs import triples
+from modp.draws import postprocess, sweeps
+from modp.measures.accuracy import cell_sets, log_ratio, summarise
+from modp.models.stationary import model as stationary
 from modp.pums.read import read
-from modp.questions import QuestionSet
+from modp.survey import coding, records
+from modp.survey.codebook import Codebook
+from modp.survey.questions import QuestionSet
 
 SWEEPS = 20
 SEEDS = 5
@@ -39,7 +42,7 @@ def row(*cells: object) -> None:
     print("|", " | ".join(f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells), "|", flush=True)
 
 
-def sweeps(threads: int) -> None:
+def one_sweep(threads: int) -> None:
     question_set = load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
     raw = read([ROOT / "data/sample/sample_csv_p.zip"], question_set.columns)
     sample, codebook = coding.code(raw, question_set, seeds.generator(1, "deciles"))
@@ -50,10 +53,10 @@ def sweeps(threads: int) -> None:
     print(f"{len(codes):,} records x {starts[-1]} categories, {threads} threads, best of {REPEATS}\n")
     print("| step | seconds | processor seconds |\n|---|--:|--:|")
     for name, work in {
-        "sweep": lambda: sweep.sweep(chains, tables, 1, 1, threads),
-        "sweep with entropy": lambda: sweep.sweep(chains, tables, 1, 1, threads, entropy=True),
-        "crosstab": lambda: sweep.crosstab(codes, starts, threads),
-        "residuals of the pseudo-likelihood": lambda: sweep.residuals(codes, tables, threads),
+        "sweep": lambda: sweeps.sweep(chains, tables, 1, 1, threads),
+        "sweep with entropy": lambda: sweeps.sweep(chains, tables, 1, 1, threads, entropy=True),
+        "crosstab": lambda: sweeps.crosstab(codes, starts, threads),
+        "residuals of the pseudo-likelihood": lambda: sweeps.residuals(codes, tables, threads),
     }.items():
         work()
         runs = [timed(work)[:2] for _ in range(REPEATS)]
@@ -78,7 +81,7 @@ def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: i
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
     sizes = np.diff(starts)
     three = triples.chosen(len(sizes), np.random.default_rng(0))
-    tables = (sweep.crosstab(codes, starts, threads) for codes in (true, other))
+    tables = (sweeps.crosstab(codes, starts, threads) for codes in (true, other))
     cells = triples.compare(true, other, sizes, three, threads).cells
     return np.concatenate([distances(*tables, starts), [cells.median, cells.mean_abs, cells.rms]])
 
@@ -113,7 +116,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--held-out", action="store_true", help="fit a half, compare with the other too")
     arguments = parser.parse_args()
-    sweeps(arguments.threads)
+    one_sweep(arguments.threads)
     if arguments.records:
         print(f"\nd after {SWEEPS} sweeps (mean of {SEEDS} draws) over d of a bootstrap (mean of {SEEDS});")
         print("compared with the other half of the records, over d of the fitted half itself\n")

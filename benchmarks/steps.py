@@ -13,12 +13,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from modp import attacks, coding, draw, postprocess, records, seeds
-from modp.config import load
-from modp.crosstab import crosstab, structural_zeros
-from modp.models import blades
+from modp.base import seeds
+from modp.base.config import load
+from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.draws import independent, postprocess
+from modp.measures import attacks
+from modp.models.blades import network as blades
 from modp.pums.read import read
-from modp.questions import QuestionSet
+from modp.survey import coding, records
+from modp.survey.questions import QuestionSet
 
 N = 300_000
 ROOT = Path(__file__).parent.parent
@@ -52,9 +55,9 @@ def main() -> None:
         parts = []
         for chunk in np.array_split(codes, N // 4096):
             predictions = blades.predict(model, records.one_hot(chunk, starts), torch.device("cpu"))
-            probabilities = draw.normalised(predictions, starts)
-            draw.entropy_bits(probabilities)
-            parts.append(draw.independent(probabilities, starts, rng.random(chunk.shape)))
+            probabilities = independent.normalised(predictions, starts)
+            independent.entropy_bits(probabilities)
+            parts.append(independent.independent(probabilities, starts, rng.random(chunk.shape)))
         return np.concatenate(parts)
 
     print(f"{N:,} records x {starts[-1]} categories\n\n| step | seconds | peak GB so far |\n|---|--:|--:|")

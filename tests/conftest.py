@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modp import coding, seeds
-from modp.codebook import Category, Codebook, Question
-from modp.config import check, load
+from modp.base import seeds
+from modp.base.config import check, load
 from modp.pums.read import read
-from modp.questions import QuestionSet
+from modp.survey import coding
+from modp.survey.codebook import Category, Codebook, Question
+from modp.survey.questions import QuestionSet
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"

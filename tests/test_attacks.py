@@ -8,9 +8,10 @@ from conftest import codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import attacks, draw
-from modp.crosstab import structural_zeros
-from modp.models import stationary
+from modp.crosstabs.pairs import structural_zeros
+from modp.draws import independent
+from modp.measures import attacks
+from modp.models.stationary import model as stationary
 
 # distance of synthetic (row) to train and holdout (columns):
 #            000 011 111 | 001 110 100
@@ -237,7 +238,7 @@ def test_a_resample_is_a_full_leak_and_independent_answers_are_none(sample):
     train, holdout = codes[:9600], codes[9600:]
     resample = train[rng(3).integers(0, len(train), len(train))]
     full = measured(resample, train, holdout, income)
-    none = measured(draw.shuffled(train, rng(4)), train, holdout, income)
+    none = measured(independent.shuffled(train, rng(4)), train, holdout, income)
     assert attacks.exact_matches(resample, train).value > 0.8
     assert attacks.exact_matches(resample, train[:2400]).low > attacks.exact_matches(resample, holdout).high
     assert full["closer_to_train"].low > 0.56 and full["auc"].low > 0.7
@@ -296,7 +297,7 @@ def test_the_stationary_models_predictions_are_its_conditionals(triples):
         else np.exp(c[p].sum() + w[np.ix_(p, p)].sum() / 2 + (v[s[0], s[2], s[1]] if v.size else 0))
         for s, p in zip(states.tolist(), places, strict=True)
     }
-    found = draw.normalised(model.predict(states), starts)
+    found = independent.normalised(model.predict(states), starts)
     for row, state in zip(found, states.tolist(), strict=True):
         for q in range(3):
             size = int(starts[q + 1] - starts[q])

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from modp import __main__ as modp
-from modp import compare
-from modp.compare import Change
-from modp.repeats import Spread
+from modp.summaries import comparison
+from modp.summaries.comparison import Change
+from modp.summaries.repeats import Spread
 
 
 def test_an_item_added_before_others_does_not_make_these_differ():
     one = {"variants": [{"model": "m", "name": "a", "k": 1}]}
     other = {"variants": [{"model": "m", "name": "b", "k": 2}, {"model": "m", "name": "a", "k": 1}]}
-    assert [name for name, *_ in compare.differing(one, other)] == [
+    assert [name for name, *_ in comparison.differing(one, other)] == [
         "variants.m/b.model",
         "variants.m/b.name",
         "variants.m/b.k",
@@ -21,7 +21,7 @@ def test_an_item_added_before_others_does_not_make_these_differ():
 
 
 def test_differing_parameters_name_both_values_and_what_is_missing():
-    assert compare.differing({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 5, "d": 4}) == [
+    assert comparison.differing({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 5, "d": 4}) == [
         ("b", 2, 5),
         ("c", 3, None),
         ("d", None, 4),
@@ -43,15 +43,15 @@ def test_no_change_is_never_beyond_noise():
 
 def test_repeats_give_means_and_the_noise_of_their_difference():
     spread = {"x": Spread(5, 2.0, 0.3)}, {"x": Spread(5, 3.0, 0.4)}
-    (change,) = compare.changes({"x": 1.0}, {"x": 9.0}, *spread)
+    (change,) = comparison.changes({"x": 1.0}, {"x": 9.0}, *spread)
     assert (change.before, change.after) == (2.0, 3.0) and change.noise == pytest.approx(0.5)
-    (single,) = compare.changes({"x": 1.0}, {"x": 9.0}, spread[0], {"x": Spread(1, 3.0, float("nan"))})
+    (single,) = comparison.changes({"x": 1.0}, {"x": 9.0}, spread[0], {"x": Spread(1, 3.0, float("nan"))})
     assert single == Change("x", 1.0, 9.0, None)
 
 
 def test_text_lines_numbers_up_and_says_what_is_not_known():
-    found = compare.changes({"a": {"median": 0.5}}, {"a": {"median": 0.25}})
-    shown = compare.text("old", "new", [("seed", 1, 2)], found)
+    found = comparison.changes({"a": {"median": 0.5}}, {"a": {"median": 0.25}})
+    shown = comparison.text("old", "new", [("seed", 1, 2)], found)
     assert shown == (
         "parameter  old  new\nseed         1    2\n\n"
         "metric    old   new  change\na.median  0.5  0.25   -0.25\n\n"
@@ -60,15 +60,17 @@ def test_text_lines_numbers_up_and_says_what_is_not_known():
 
 
 def test_the_page_shows_both_runs_figures_and_escapes_what_they_are_called():
-    found = compare.changes({"x": 1.0}, {"x": 2.0}, {"x": Spread(3, 1.0, 0.1)}, {"x": Spread(3, 2.0, 0.1)})
-    page = compare.page("a<b", "c", [("seed", 1, None)], found, {"f": b"one"}, {"f": b"two", "g": b"three"})
+    found = comparison.changes({"x": 1.0}, {"x": 2.0}, {"x": Spread(3, 1.0, 0.1)}, {"x": Spread(3, 2.0, 0.1)})
+    page = comparison.page(
+        "a<b", "c", [("seed", 1, None)], found, {"f": b"one"}, {"f": b"two", "g": b"three"}
+    )
     assert "a&lt;b" in page and "a<b" not in page
     assert page.count("data:image/png;base64,") == 3 and "a&lt;b: not drawn" in page
     assert '<tr class="beyond"><th>x</th>' in page and "<th>seed</th><td>1</td><td>–</td>" in page
 
 
 def test_equal_runs_differ_in_nothing():
-    assert compare.text("a", "b", [], []).startswith("no parameter differs\n\nno metric differs")
+    assert comparison.text("a", "b", [], []).startswith("no parameter differs\n\nno metric differs")
 
 
 def test_folders_are_compared_in_what_changed_unless_all_is_wanted(tmp_path, capsys):

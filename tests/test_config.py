@@ -4,9 +4,9 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from modp.config import check, load, read_yaml
-from modp.errors import InputError
-from modp.params import Params
+from modp.base.config import check, load, read_yaml
+from modp.base.errors import InputError
+from modp.pipeline.params import Params
 
 GOOD = yaml.safe_load((ROOT / "params.yaml").read_text())
 

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import dp, sweep
-from modp.errors import InputError
+from modp.base.errors import InputError
+from modp.draws import sweeps
+from modp.models.private import budget
 
 STARTS = np.array([0, 2, 5])
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 2], [1, 0]], np.int16)
-COUNTS = sweep.crosstab(CODES, STARTS, 1)
+COUNTS = sweeps.crosstab(CODES, STARTS, 1)
 RHO = Fraction(1, 10)
 
 
 def gate(rho=RHO, seed=1, counts=COUNTS):
-    return dp.Gate(counts, STARTS, rho, np.random.default_rng(seed))
+    return budget.Gate(counts, STARTS, rho, np.random.default_rng(seed))
 
 
 def converted(rho: float, delta: float) -> float:
@@ -35,7 +36,7 @@ def converted(rho: float, delta: float) -> float:
 @pytest.mark.parametrize("rho", [1e-4, 0.0306, 0.5, 4.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-5])
 def test_epsilon_is_that_of_the_closed_form_and_below_the_simple_bound(rho, delta):
-    epsilon = dp.epsilon_of(rho, delta)
+    epsilon = budget.epsilon_of(rho, delta)
     assert epsilon == pytest.approx(converted(rho, delta), rel=1e-5)
     assert epsilon < rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
@@ -43,19 +44,19 @@ def test_epsilon_is_that_of_the_closed_form_and_below_the_simple_bound(rho, delt
 @given(st.floats(0.01, 20), st.floats(1e-10, 1e-3))
 @settings(max_examples=20, deadline=None)
 def test_a_budget_is_never_more_than_its_epsilon_and_hardly_less(epsilon, delta):
-    rho = dp.rho_of(epsilon, delta)
-    assert dp.epsilon_of(rho, delta) <= epsilon < dp.epsilon_of(1.0001 * rho, delta)
+    rho = budget.rho_of(epsilon, delta)
+    assert budget.epsilon_of(rho, delta) <= epsilon < budget.epsilon_of(1.0001 * rho, delta)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-5), (1, 0), (1, 1), (-1, 0.1)])
 def test_no_budget_without_epsilon_and_delta(epsilon, delta):
     with pytest.raises(ValueError, match="no budget"):
-        dp.rho_of(epsilon, delta)
+        budget.rho_of(epsilon, delta)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 37.5])
 def test_noise_is_whole_and_has_the_probabilities_of_the_discrete_gaussian(sigma):
-    drawn = dp.discrete_gaussian(sigma, (200_000,), np.random.default_rng(1))
+    drawn = budget.discrete_gaussian(sigma, (200_000,), np.random.default_rng(1))
     assert drawn.dtype == np.int64
     values = np.arange(-400, 401)
     shares = np.exp(-(values**2) / (2 * sigma**2))
@@ -92,7 +93,7 @@ def test_choice_has_the_probabilities_of_the_exponential_mechanism():
     counts[0, 4] = 4
     rho, pairs = Fraction(1, 100), [(0, 1), (0, 2), (1, 2)]
     handicaps = np.array([2.0, 0.0, 0.0])
-    door = dp.Gate(counts, starts, 4000 * rho, np.random.default_rng(1))
+    door = budget.Gate(counts, starts, 4000 * rho, np.random.default_rng(1))
     chosen = [door.worst(np.zeros((6, 6)), pairs, handicaps, rho) for _ in range(4000)]
     assert door.left == 0
     epsilon = math.sqrt(8 * rho)
@@ -102,7 +103,7 @@ def test_choice_has_the_probabilities_of_the_exponential_mechanism():
 
 
 def test_what_one_record_adds_to_a_score_is_at_most_one():
-    more = sweep.crosstab(np.vstack([CODES, [[1, 1]]]).astype(np.int16), STARTS, 1)
+    more = sweeps.crosstab(np.vstack([CODES, [[1, 1]]]).astype(np.int16), STARTS, 1)
     expected = np.full((5, 5), 0.7)
     one, other = (np.abs(counts - expected)[:2, 2:].sum() for counts in (COUNTS, more))
     assert abs(one - other) <= 1 + 1e-12

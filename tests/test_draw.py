@@ -4,8 +4,8 @@ from conftest import codebook_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import draw, postprocess
-from modp.crosstab import crosstab
+from modp.crosstabs.pairs import crosstab
+from modp.draws import independent, postprocess
 
 STARTS = codebook_of(2, 3, 1).block_starts
 P = np.array([0.3, 0.7, 0.2, 0.5, 0.3, 1.0])
@@ -20,7 +20,7 @@ def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
 
 def test_draws_follow_the_probabilities():
     n = 20_000
-    codes = draw.independent(np.tile(P, (n, 1)), STARTS, np.random.default_rng(7).random((n, 3)))
+    codes = independent.independent(np.tile(P, (n, 1)), STARTS, np.random.default_rng(7).random((n, 3)))
     for question, size in enumerate((2, 3)):
         counts = np.bincount(codes[:, question], minlength=size)
         block = P[STARTS[question] : STARTS[question + 1]]
@@ -34,23 +34,23 @@ def test_draws_follow_the_probabilities():
 def test_an_answer_of_probability_zero_is_never_drawn(seed):
     rng = np.random.default_rng(seed)
     predictions = rng.random((40, 6)) * (rng.random((40, 6)) < 0.6)
-    probabilities = draw.normalised(predictions, STARTS)
+    probabilities = independent.normalised(predictions, STARTS)
     uniform = rng.choice([0.0, 0.5, np.nextafter(1, 0)], (40, 3))
-    codes = draw.independent(probabilities, STARTS, uniform)
+    codes = independent.independent(probabilities, STARTS, uniform)
     taken = np.take_along_axis(probabilities, codes.astype(int) + STARTS[:-1], axis=1)
     assert (taken > 0).all()
     assert ((codes >= 0) & (codes < np.diff(STARTS))).all()
 
 
 def test_predictions_are_scaled_question_by_question():
-    scaled = draw.normalised(np.array([[1.0, 3, 0, 0, 0, 0.2]], np.float32), STARTS)
+    scaled = independent.normalised(np.array([[1.0, 3, 0, 0, 0, 0.2]], np.float32), STARTS)
     assert scaled.tolist() == [[0.25, 0.75, 1 / 3, 1 / 3, 1 / 3, 1.0]]
 
 
 def test_pass_through_keeps_true_answers_with_its_probability():
     n, p = 20_000, 1 / 3
     true, drawn = np.zeros((n, 3), np.int16), np.ones((n, 3), np.int16)
-    kept = draw.pass_through(drawn, true, p, np.random.default_rng(1)) == 0
+    kept = independent.pass_through(drawn, true, p, np.random.default_rng(1)) == 0
     assert chi_square(np.array([kept.sum(), (~kept).sum()]), 3 * n * np.array([p, 1 - p])) < CHI2[1]
     both = (kept[:, 0] & kept[:, 1]).mean()
     assert both == pytest.approx(p * p, abs=4 * np.sqrt(p * p / n))
@@ -58,10 +58,10 @@ def test_pass_through_keeps_true_answers_with_its_probability():
 
 def test_entropy_of_pass_through_is_that_of_the_mixture():
     true = np.array([[1.0, 0, 0, 1, 0, 1]])
-    mixed = draw.mixed(P[None], true, 0.5)
+    mixed = independent.mixed(P[None], true, 0.5)
     assert mixed[0] == pytest.approx([0.65, 0.35, 0.1, 0.75, 0.15, 1.0])
     expected = -sum(q * np.log2(q) for q in (0.65, 0.35, 0.1, 0.75, 0.15))
-    assert draw.entropy_bits(mixed) == pytest.approx([expected])
+    assert independent.entropy_bits(mixed) == pytest.approx([expected])
 
 
 def test_selection_takes_the_second_instance_where_the_first_overpopulates():

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from modp import engines
 from modp.cli.schemas import FILES
+from modp.pipeline import engines
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_sweep import chi_square, probabilities, random_model, states
 
-from modp import exchange, sweep
-from modp.crosstab import crosstab
-from modp.postprocess import violations
+from modp.crosstabs.pairs import crosstab
+from modp.draws import exchange, sweeps
+from modp.draws.postprocess import violations
 
 STARTS = np.array([0, 2, 4, 7])
 SIZES = np.diff(STARTS)
 
 
-def model(seed: int, zeros: bool) -> tuple[sweep.Tables, np.ndarray, np.ndarray]:
+def model(seed: int, zeros: bool) -> tuple[sweeps.Tables, np.ndarray, np.ndarray]:
     """Random weights; the first two questions fix each other where there are zeros."""
     rng = np.random.default_rng(seed)
     w = rng.normal(0, 1, (7, 7))
@@ -27,7 +27,7 @@ def model(seed: int, zeros: bool) -> tuple[sweep.Tables, np.ndarray, np.ndarray]
             excluded[i, j] = excluded[j, i] = True
     w[excluded] = 0
     c = rng.normal(0, 1, 7)
-    return sweep.tables(w, c, excluded, STARTS), w, excluded
+    return sweeps.tables(w, c, excluded, STARTS), w, excluded
 
 
 def exact(w: np.ndarray, c: np.ndarray, excluded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
     linked = exchange.links(crosstab(codes, STARTS), STARTS)
     for number in range(4):
         codes, accepted = exchange.exchange(codes, tables, linked, 5, rng, 2)
-        codes = sweep.sweep(codes, tables, 7, number, 2).codes
+        codes = sweeps.sweep(codes, tables, 7, number, 2).codes
     weight = np.array([6, 3, 1])
     counts = np.bincount(codes @ weight, minlength=12)
     expected = np.zeros(12)
@@ -84,15 +84,15 @@ def test_questions_that_fix_each_other_are_set_free():
     excluded = np.zeros((10, 10), bool)
     for i, j in ((0, 3), (1, 2)):
         excluded[i, j] = excluded[j, i] = True
-    free = sweep.tables(np.zeros((10, 10)), np.zeros(10), excluded, starts)
+    free = sweeps.tables(np.zeros((10, 10)), np.zeros(10), excluded, starts)
     rng = np.random.default_rng(3)
     first = rng.integers(0, 2, 4000)
     start = np.column_stack([first, first, *rng.integers(0, 2, (3, 4000))]).astype(np.int16)
     alone, together = start, start
     linked = exchange.links(crosstab(start, starts), starts)
     for number in range(10):
-        alone = sweep.sweep(alone, free, 1, number, 1).codes
-        together = sweep.sweep(together, free, 1, number, 1).codes
+        alone = sweeps.sweep(alone, free, 1, number, 1).codes
+        together = sweeps.sweep(together, free, 1, number, 1).codes
         together, _ = exchange.exchange(together, free, linked, 4, rng, 1)
     assert (alone[:, 0] == start[:, 0]).all()
     assert np.mean(together[:, 0] == start[:, 0]) < 0.6
@@ -140,7 +140,7 @@ def test_a_row_keeps_at_least_half_of_its_answers_in_one_exchange():
     # Two kinds of records, everything linked but the last question: not the rows trade places, it does.
     first = np.repeat([0, 1], 50).astype(np.int16)
     codes = np.column_stack([first, first, np.tile([0, 1, 2, 0], 25)]).astype(np.int16)
-    free = sweep.tables(np.zeros((7, 7)), np.zeros(7), np.zeros((7, 7), bool), STARTS)
+    free = sweeps.tables(np.zeros((7, 7)), np.zeros(7), np.zeros((7, 7), bool), STARTS)
     strength = np.zeros((3, 3))
     strength[0, 1] = strength[1, 0] = 1
     for seed in range(20):

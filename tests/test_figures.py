@@ -9,8 +9,8 @@ from matplotlib.legend import Legend
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
-from modp.accuracy import figure_of_merit
 from modp.figures import attack_roc, frontier, gates, hiding, merit, risk_fidelity, style, three_way
+from modp.measures.accuracy import figure_of_merit
 
 pytestmark = pytest.mark.filterwarnings("error")
 TITLE = "Alaska, West Virginia, Wyoming 2021 persons: model_5_15, zeros removed"

@@ -7,11 +7,11 @@ from conftest import SHARED, question_set, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import coding, holdout
 from modp.__main__ import main
-from modp.config import check
-from modp.errors import InputError
+from modp.base.config import check
+from modp.base.errors import InputError
 from modp.pums.where import Dataset
+from modp.survey import coding, holdout
 
 
 def rng(seed=1):

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from conftest import codebook_of
 
-from modp import mixing
 from modp.figures import mixing as figure
+from modp.measures import mixing
 
 CODEBOOK = codebook_of(2, 3, 1)
 START = np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 0]], np.int16)

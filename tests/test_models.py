@@ -10,11 +10,13 @@ from conftest import codebook_of, codes_of, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import devices, losses, records, train
 from modp.__main__ import main
-from modp.errors import InputError
-from modp.models import blades, published
-from modp.params import Stage
+from modp.base import devices
+from modp.base.errors import InputError
+from modp.models.blades import losses, published, training
+from modp.models.blades import network as blades
+from modp.pipeline.params import Stage
+from modp.survey import records
 
 SIZES = (2, 3, 1, 4)
 CODEBOOK = codebook_of(*SIZES)
@@ -37,8 +39,8 @@ def random_codes(n: int, seed: int = 0) -> np.ndarray:
     return np.column_stack([first, *other]).astype(np.int16)
 
 
-def trainer(codes: np.ndarray, threads: int = 1, number: int = 3) -> train.Trainer:
-    return train.Trainer(model(number), codes, STARTS, torch.Generator().manual_seed(1), threads, CPU)
+def trainer(codes: np.ndarray, threads: int = 1, number: int = 3) -> training.Trainer:
+    return training.Trainer(model(number), codes, STARTS, torch.Generator().manual_seed(1), threads, CPU)
 
 
 STAGES = [
@@ -128,7 +130,7 @@ def test_z_loss_equals_the_papers_listing_cell_by_cell():
 
 def test_z_gradient_of_a_whole_batch_is_the_derivative_of_the_z_loss():
     fitted = trainer(random_codes(120))
-    found = train._ZGradient(fitted, STAGES[1])(torch.arange(120))
+    found = training._ZGradient(fitted, STAGES[1])(torch.arange(120))
     predictions = fitted.model(fitted.records(torch.arange(120)))
     loss = losses.z_loss(predictions.T @ predictions, fitted.true.float(), 120, fitted.between)
     for one, other in zip(found, fitted.gradients(loss), strict=True):
@@ -151,7 +153,7 @@ def test_training_is_the_same_to_the_bit_on_one_and_two_threads(sample):
         fresh = blades.Blades(
             torch.from_numpy(codebook.block_starts), blades.Shape(2, 5), torch.Generator().manual_seed(3)
         )
-        fitting = train.Trainer(
+        fitting = training.Trainer(
             fresh, codes[:3000], codebook.block_starts, torch.Generator().manual_seed(4), threads, CPU
         )
         fitting.fit([s.model_copy(update={"batch": 700, "epochs": 2}) for s in STAGES], lambda _: None)
@@ -258,9 +260,9 @@ EVERY_LOSS = [
 ]
 
 
-def named_trainer(codes: np.ndarray, seed: int = 1) -> train.Trainer:
+def named_trainer(codes: np.ndarray, seed: int = 1) -> training.Trainer:
     shuffler = torch.Generator().manual_seed(seed)
-    return train.Trainer(model(3), codes, STARTS, shuffler, 2, CPU, CODEBOOK.columns)
+    return training.Trainer(model(3), codes, STARTS, shuffler, 2, CPU, CODEBOOK.columns)
 
 
 def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
@@ -270,8 +272,8 @@ def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
     history = whole.fit(EVERY_LOSS, lambda _: None, keep=states.append)
     assert len(states) == 7
     for number, state in enumerate(states):
-        train.save_state(tmp_path / f"{number}.safetensors", "this", state)
-        found = train.load_state(tmp_path / f"{number}.safetensors", "this")
+        training.save_state(tmp_path / f"{number}.safetensors", "this", state)
+        found = training.load_state(tmp_path / f"{number}.safetensors", "this")
         resumed = named_trainer(codes, seed=77)
         with torch.no_grad():
             resumed.model.weight.zero_()
@@ -282,12 +284,12 @@ def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
 
 def test_a_checkpoint_of_another_training_or_a_broken_one_is_left_alone(tmp_path):
     file = tmp_path / "c.safetensors"
-    assert train.load_state(file, "this") is None
-    train.save_state(file, "this", train.State({"a": torch.ones(2)}, {"stage": 1}))
-    assert train.load_state(file, "this") is not None
-    assert train.load_state(file, "that") is None
+    assert training.load_state(file, "this") is None
+    training.save_state(file, "this", training.State({"a": torch.ones(2)}, {"stage": 1}))
+    assert training.load_state(file, "this") is not None
+    assert training.load_state(file, "that") is None
     file.write_bytes(file.read_bytes()[:30])
-    assert train.load_state(file, "this") is None
+    assert training.load_state(file, "this") is None
 
 
 def test_patience_ends_a_stage_that_no_longer_improves():

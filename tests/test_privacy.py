@@ -8,8 +8,9 @@ from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import privacy, records
 from modp.__main__ import main
+from modp.measures import crowds
+from modp.survey import records
 
 TRUE = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1]], np.int16)
 SYNTHETIC = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1]], np.int16)
@@ -46,65 +47,65 @@ def slow_ranks(true, synthetic, record, chosen, backwards):
 
 def test_multiplicity_by_hand():
     codes = np.array([[1, 0], [0, 1], [1, 0], [1, 1], [1, 0]], np.int16)
-    found = privacy.multiplicity(codes)
+    found = crowds.multiplicity(codes)
     assert found.dtype == np.int64
     assert found.tolist() == [3, 1, 3, 1, 3]
 
 
 def test_multiplicity_of_no_record_and_of_one():
-    assert privacy.multiplicity(np.zeros((0, 3), np.int16)).tolist() == []
-    assert privacy.multiplicity(np.zeros((1, 3), np.int16)).tolist() == [1]
+    assert crowds.multiplicity(np.zeros((0, 3), np.int16)).tolist() == []
+    assert crowds.multiplicity(np.zeros((1, 3), np.int16)).tolist() == [1]
 
 
 def test_multiplicity_tells_many_wide_questions_apart():
     # 40 questions of 30,000 codes each: a product of the codes would not fit in 64 bits.
     codes = np.full((6, 40), 29_999, np.int16)
     codes[1, 0], codes[2, 39], codes[3, [0, 39]] = 0, 0, 0
-    assert privacy.multiplicity(codes).tolist() == [3, 1, 1, 1, 3, 3]
+    assert crowds.multiplicity(codes).tolist() == [3, 1, 1, 1, 3, 3]
 
 
 @given(tables())
 def test_multiplicity_equals_the_slow_count(case):
     codes = case[0]
     slow = [sum((a == b).all() for b in codes) for a in codes]
-    assert privacy.multiplicity(codes).tolist() == slow
+    assert crowds.multiplicity(codes).tolist() == slow
 
 
 def test_effective_multiplicity_by_hand_and_without_overflow():
-    found = privacy.effective_multiplicity(np.array([100, 1, 8]), np.array([0.0, 5_000.0, 3.0]))
+    found = crowds.effective_multiplicity(np.array([100, 1, 8]), np.array([0.0, 5_000.0, 3.0]))
     assert found == pytest.approx([2, 5_000 * np.log10(2), np.log10(64)])
 
 
 def test_deficient_records_lie_strictly_below_the_limit():
     multiplicity, bits = np.array([1, 4, 1, 300, 4]), np.array([0.0, 3.0, 20.0, 0.0, 2.999])
-    assert privacy.deficient(multiplicity, bits, limit=32).tolist() == [True, False, False, False, True]
+    assert crowds.deficient(multiplicity, bits, limit=32).tolist() == [True, False, False, False, True]
 
 
 def test_causal_rank_by_hand_in_both_directions():
     chosen = np.arange(3)
-    assert privacy.causal_rank(TRUE, SYNTHETIC, RECORD, chosen).tolist() == [2, 2, 1]
-    assert privacy.causal_rank(TRUE, SYNTHETIC, RECORD, chosen, backwards=True).tolist() == [1, 2, 1]
+    assert crowds.causal_rank(TRUE, SYNTHETIC, RECORD, chosen).tolist() == [2, 2, 1]
+    assert crowds.causal_rank(TRUE, SYNTHETIC, RECORD, chosen, backwards=True).tolist() == [1, 2, 1]
 
 
 def test_causal_rank_follows_the_chosen_rows():
-    found = privacy.causal_rank(TRUE, SYNTHETIC, RECORD, np.array([2, 0, 2]))
+    found = crowds.causal_rank(TRUE, SYNTHETIC, RECORD, np.array([2, 0, 2]))
     assert found.dtype == np.int64
     assert found.tolist() == [1, 2, 1]
-    assert privacy.causal_rank(TRUE, SYNTHETIC, RECORD, np.array([], np.int64)).tolist() == []
+    assert crowds.causal_rank(TRUE, SYNTHETIC, RECORD, np.array([], np.int64)).tolist() == []
 
 
 @given(tables(), st.booleans())
 def test_causal_rank_equals_the_slow_count(case, backwards):
-    assert privacy.causal_rank(*case, backwards).tolist() == slow_ranks(*case, backwards)
+    assert crowds.causal_rank(*case, backwards).tolist() == slow_ranks(*case, backwards)
 
 
 @given(tables(), st.integers(0, 2**32 - 1))
 def test_causal_rank_ignores_the_order_of_records_questions_and_categories(case, seed):
     true, synthetic, record, chosen = case
     rng = np.random.default_rng(seed)
-    expected = privacy.causal_rank(*case)
+    expected = crowds.causal_rank(*case)
     rows, questions, shift = rng.permutation(len(true)), rng.permutation(true.shape[1]), rng.permutation(8)
-    moved = privacy.causal_rank(
+    moved = crowds.causal_rank(
         shift[true][rows][:, questions], shift[synthetic][:, questions], np.argsort(rows)[record], chosen
     )
     assert moved.tolist() == expected.tolist()
@@ -113,8 +114,8 @@ def test_causal_rank_ignores_the_order_of_records_questions_and_categories(case,
 @given(tables())
 def test_causal_rank_lies_between_the_partners_multiplicity_and_the_number_of_records(case):
     true, _, record, chosen = case
-    ranks = privacy.causal_rank(*case)
-    assert (ranks >= privacy.multiplicity(true)[record[chosen]]).all()
+    ranks = crowds.causal_rank(*case)
+    assert (ranks >= crowds.multiplicity(true)[record[chosen]]).all()
     assert (ranks <= len(true)).all()
 
 
@@ -123,16 +124,16 @@ def test_causal_rank_does_not_depend_on_the_chunks(monkeypatch, backwards):
     rng = np.random.default_rng(5)
     true, synthetic = rng.integers(0, 4, (500, 12)), rng.integers(0, 4, (300, 12))
     record, chosen = rng.integers(0, 500, 300), rng.permutation(300)[:101]
-    whole = privacy.causal_rank(true, synthetic, record, chosen, backwards)
-    monkeypatch.setattr(privacy, "PAIRS_AT_ONCE", 1700)
-    assert privacy.causal_rank(true, synthetic, record, chosen, backwards).tolist() == whole.tolist()
+    whole = crowds.causal_rank(true, synthetic, record, chosen, backwards)
+    monkeypatch.setattr(crowds, "PAIRS_AT_ONCE", 1700)
+    assert crowds.causal_rank(true, synthetic, record, chosen, backwards).tolist() == whole.tolist()
 
 
 def test_causal_rank_of_copies_is_the_multiplicity(sample):
     codes, _ = sample
     chosen = np.arange(0, len(codes), 7)
-    ranks = privacy.causal_rank(codes, codes, np.arange(len(codes)), chosen)
-    assert ranks.tolist() == privacy.multiplicity(codes)[chosen].tolist()
+    ranks = crowds.causal_rank(codes, codes, np.arange(len(codes)), chosen)
+    assert ranks.tolist() == crowds.multiplicity(codes)[chosen].tolist()
 
 
 def test_a_protected_variant_leaves_out_whom_neither_kind_of_crowd_hides(tmp_path):

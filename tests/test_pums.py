@@ -10,9 +10,9 @@ import pytest
 from conftest import ROOT, shared
 
 from modp.__main__ import main
-from modp.config import check, load
-from modp.errors import InputError
-from modp.params import Params
+from modp.base.config import check, load
+from modp.base.errors import InputError
+from modp.pipeline.params import Params
 from modp.pums import fetch as fetching
 from modp.pums.read import read
 from modp.pums.where import Dataset

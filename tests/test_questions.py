@@ -7,10 +7,11 @@ from conftest import ROOT, question_set, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import coding, seeds
-from modp.codebook import Codebook, Question
-from modp.errors import InputError
-from modp.questions import QuestionSet
+from modp.base import seeds
+from modp.base.errors import InputError
+from modp.survey import coding
+from modp.survey.codebook import Codebook, Question
+from modp.survey.questions import QuestionSet
 
 # Number of categories of each question as the paper's code prints them, in its order.
 PAPER_SIZES = {

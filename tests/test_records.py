@@ -7,8 +7,8 @@ from conftest import codebook_of, codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp import records
-from modp.errors import InputError
+from modp.base.errors import InputError
+from modp.survey import records
 
 
 def test_parquet_columns_are_dictionaries_of_all_category_codes(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 
-from modp import repeats
+from modp.summaries import repeats
 
 
 def test_leaves_go_by_dotted_names_and_items_of_lists_by_their_own():

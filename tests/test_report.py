@@ -20,15 +20,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from modp import records
 from modp.__main__ import main
+from modp.base.config import load
 from modp.cli import figure
 from modp.cli.output import Log, time_of
-from modp.codebook import Category, Codebook, Question
-from modp.config import load
-from modp.params import Params
+from modp.pipeline.params import Params
 from modp.report import card, explorer, page, plot
-from modp.tables import MEASURES
+from modp.summaries.tables import MEASURES
+from modp.survey import records
+from modp.survey.codebook import Category, Codebook, Question
 
 NASTY = '<b>"R&D"</b> </script><script>alert(1)</script>'
 CODEBOOK = Codebook(

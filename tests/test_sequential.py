@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import sequential
-from modp.crosstab import crosstab, structural_zeros
-from modp.postprocess import violations
-from modp.sweep import tables
+from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.draws import sequential
+from modp.draws.postprocess import violations
+from modp.draws.sweeps import tables
 
 STARTS = np.array([0, 2, 5])
 

@@ -4,10 +4,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import swap
-from modp.crosstab import crosstab, structural_zeros
-from modp.postprocess import violations
-from modp.swap import Limits, Problem
+from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.draws import swap
+from modp.draws.postprocess import violations
+from modp.draws.swap import Limits, Problem
 
 STARTS = np.array([0, 2, 5, 9])
 CPU = torch.device("cpu")

@@ -7,20 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import crosstab, draw, gibbs, postprocess, records, sweep
+from modp.crosstabs import pairs
+from modp.draws import gibbs, independent, postprocess, sweeps
+from modp.survey import records
 
 STARTS = np.array([0, 2, 5, 14, 17])
 
 
 def random_model(
     starts: np.ndarray, rng: np.random.Generator, zeros: float = 0.0, triples: tuple = (), never: tuple = ()
-) -> sweep.Tables:
+) -> sweeps.Tables:
     """A model with a share of structural ``zeros``, but none among the first answers to all questions.
 
     The pairs ``never`` are structural zeros too.
     """
     size = starts[-1]
-    between = ~crosstab.within_question(starts)
+    between = ~pairs.within_question(starts)
     w = np.triu(rng.normal(0, 0.7, (size, size)))
     excluded = np.triu(rng.random((size, size)) < zeros)
     excluded[np.ix_(starts[:-1], starts[:-1])] = False
@@ -29,10 +31,10 @@ def random_model(
     w, excluded = (w + w.T) * between, (excluded | excluded.T) & between
     c, triples = rng.normal(0, 1, size), np.array(triples, np.int64).reshape(-1, 3)
     cells = int(np.diff(starts)[triples].prod(axis=1).sum())
-    return sweep.tables(w, c, excluded, starts, triples, rng.normal(0, 0.7, cells))
+    return sweeps.tables(w, c, excluded, starts, triples, rng.normal(0, 0.7, cells))
 
 
-def term(model: sweep.Tables, codes: np.ndarray, of: int) -> np.ndarray:
+def term(model: sweeps.Tables, codes: np.ndarray, of: int) -> np.ndarray:
     """Weights of the model's triple number ``of`` in records, (n,), looked up in an array of three axes."""
     home, own, one, step, other, other_step = model.last_terms[of]
     begin = home + model.block_starts[one] * step + model.block_starts[other] * other_step
@@ -45,7 +47,7 @@ def random_codes(n: int, starts: np.ndarray, rng: np.random.Generator) -> np.nda
     return rng.integers(0, np.diff(starts), (n, len(starts) - 1)).astype(np.int16)
 
 
-def valid_codes(n: int, model: sweep.Tables, rng: np.random.Generator) -> np.ndarray:
+def valid_codes(n: int, model: sweeps.Tables, rng: np.random.Generator) -> np.ndarray:
     """Records without a structural zero: first answers throughout, where random ones have some."""
     codes = random_codes(n, model.block_starts, rng)
     codes[postprocess.violations(codes, model.excluded, model.block_starts) > 0] = 0
@@ -65,7 +67,7 @@ def exponential(x: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    codes: np.ndarray, model: sweep.Tables, uniform: np.ndarray, order: np.ndarray
+    codes: np.ndarray, model: sweeps.Tables, uniform: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """A sweep in plain NumPy: codes and entropies."""
     starts, weights = model.block_starts, model.weights
@@ -89,7 +91,7 @@ def reference(
         stuck = cumulative[:, -1] == 0
         drawn[stuck] = answers[stuck, q]
         sums = np.where(stuck, 1, odds.sum(axis=1, dtype=np.float64))
-        entropy += draw.entropy_bits(odds / sums[:, None])
+        entropy += independent.entropy_bits(odds / sums[:, None])
         answers[:, q] = drawn
     return (answers - starts[:-1]).astype(np.int16), entropy
 
@@ -99,9 +101,9 @@ def test_kernel_gives_the_codes_of_plain_numpy():
         rng = np.random.default_rng(seed)
         model = random_model(STARTS, rng, 0.1, triples)
         codes = valid_codes(5000, model, rng)
-        swept = sweep.sweep(codes, model, seed, 7, threads=2, entropy=True)
-        uniform = sweep.uniform_numbers(seed, 7, *codes.shape)
-        order = sweep.question_order(seed, 7, codes.shape[1])
+        swept = sweeps.sweep(codes, model, seed, 7, threads=2, entropy=True)
+        uniform = sweeps.uniform_numbers(seed, 7, *codes.shape)
+        order = sweeps.question_order(seed, 7, codes.shape[1])
         expected, entropy = reference(codes, model, uniform, order)
         assert np.array_equal(swept.codes, expected)
         assert np.allclose(swept.entropy_bits, entropy, rtol=1e-5, atol=1e-5)
@@ -111,13 +113,13 @@ def test_kernel_gives_the_codes_of_plain_numpy():
 def test_kernel_gives_the_codes_of_plain_numpy_for_given_numbers_on_real_records(sample):
     codes, codebook = sample
     codes, starts, rng = codes[:3000], codebook.block_starts, np.random.default_rng(1)
-    counts = crosstab.crosstab(codes, starts)
-    zeros = crosstab.structural_zeros(counts, starts)
+    counts = pairs.crosstab(codes, starts)
+    zeros = pairs.structural_zeros(counts, starts)
     expected = np.outer(np.diag(counts), np.diag(counts)) / len(codes)
-    w = np.where(crosstab.within_question(starts) | zeros, 0, 0.1 * np.log((counts + 1) / (expected + 1)))
-    model = sweep.tables(w, np.log(np.diag(counts) + 1), zeros, starts)
+    w = np.where(pairs.within_question(starts) | zeros, 0, 0.1 * np.log((counts + 1) / (expected + 1)))
+    model = sweeps.tables(w, np.log(np.diag(counts) + 1), zeros, starts)
     uniform, order = rng.random(codes.shape, np.float32), rng.permutation(codes.shape[1])
-    once = sweep.sweep(codes, model, 1, 1, threads=2, uniform=uniform, order=order)
+    once = sweeps.sweep(codes, model, 1, 1, threads=2, uniform=uniform, order=order)
     assert np.array_equal(once.codes, reference(codes, model, uniform, order)[0])
     assert not postprocess.violations(once.codes, zeros, starts).any()
 
@@ -126,27 +128,27 @@ def test_uniform_numbers_of_another_shape_are_refused():
     model = random_model(STARTS, np.random.default_rng(1))
     codes = random_codes(4, STARTS, np.random.default_rng(1))
     with pytest.raises(ValueError, match="shape"):
-        sweep.sweep(codes, model, 1, 1, 1, uniform=np.zeros((3, 4), np.float32))
+        sweeps.sweep(codes, model, 1, 1, 1, uniform=np.zeros((3, 4), np.float32))
 
 
 def test_threads_do_not_matter_and_the_given_codes_stay():
     rng = np.random.default_rng(3)
-    model, codes = random_model(STARTS, rng), random_codes(3 * sweep.ROWS_AT_ONCE + 5, STARTS, rng)
+    model, codes = random_model(STARTS, rng), random_codes(3 * sweeps.ROWS_AT_ONCE + 5, STARTS, rng)
     kept = codes.copy()
-    one, two = (sweep.sweep(codes, model, 5, 2, threads, entropy=True) for threads in (1, 2))
+    one, two = (sweeps.sweep(codes, model, 5, 2, threads, entropy=True) for threads in (1, 2))
     assert np.array_equal(one.codes, two.codes)
     assert one.changed == two.changed
     assert np.array_equal(one.entropy_bits, two.entropy_bits)
     assert np.array_equal(codes, kept)
-    one, two = (sweep.residuals(codes, model, threads) for threads in (1, 2))
+    one, two = (sweeps.residuals(codes, model, threads) for threads in (1, 2))
     assert np.array_equal(one, two)
     assert not np.array_equal(
-        sweep.sweep(codes, model, 5, 3, 1).codes, sweep.sweep(codes, model, 5, 2, 1).codes
+        sweeps.sweep(codes, model, 5, 3, 1).codes, sweeps.sweep(codes, model, 5, 2, 1).codes
     )
 
 
 def test_uniform_numbers_are_uniform_and_independent():
-    numbers = np.stack([sweep.uniform_numbers(1, number, 20_000, 4) for number in (0, 1)], axis=-1)
+    numbers = np.stack([sweeps.uniform_numbers(1, number, 20_000, 4) for number in (0, 1)], axis=-1)
     numbers = numbers.reshape(20_000, 8).astype(np.float64)
     assert numbers.min() >= 0 and numbers.max() < 1
     counts = np.array([np.histogram(column, 20, (0, 1))[0] for column in numbers.T])
@@ -172,7 +174,7 @@ def states(starts: np.ndarray) -> np.ndarray:
     return np.array(list(itertools.product(*map(range, np.diff(starts)))), np.int16)
 
 
-def probabilities(model: sweep.Tables) -> np.ndarray:
+def probabilities(model: sweeps.Tables) -> np.ndarray:
     """The model's distribution over :func:`states`, by enumeration."""
     starts = model.block_starts
     hot = records.one_hot(states(starts), starts).astype(np.float64)
@@ -184,7 +186,7 @@ def probabilities(model: sweep.Tables) -> np.ndarray:
     return weight / weight.sum()
 
 
-def chi_square(codes: np.ndarray, model: sweep.Tables) -> tuple[float, int]:
+def chi_square(codes: np.ndarray, model: sweeps.Tables) -> tuple[float, int]:
     p, sizes = probabilities(model), np.diff(model.block_starts)
     seen = np.bincount(np.ravel_multi_index(codes.T.astype(int), sizes), minlength=len(p))
     possible = p > 0
@@ -194,11 +196,11 @@ def chi_square(codes: np.ndarray, model: sweep.Tables) -> tuple[float, int]:
 
 
 def torch_sweep(codes, model, seed, number):
-    return sweep.sweep_on(sweep.CPU, codes, model, seed, number).codes
+    return sweeps.sweep_on(sweeps.CPU, codes, model, seed, number).codes
 
 
 @pytest.mark.parametrize(
-    "once", [lambda *a: sweep.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
+    "once", [lambda *a: sweeps.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
 )
 @pytest.mark.parametrize(
     ("sizes", "triples"), [((2, 3), ()), ((3, 2, 3), ()), ((3, 2, 3, 2), ((0, 1, 2), (1, 2, 3)))]
@@ -213,7 +215,7 @@ def test_a_sweep_leaves_the_distribution_as_it_is(once, sizes, triples):
 
 
 @pytest.mark.parametrize(
-    "once", [lambda *a: sweep.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
+    "once", [lambda *a: sweeps.sweep(*a, threads=2).codes, torch_sweep], ids=["kernel", "torch"]
 )
 def test_sweeps_from_anywhere_lead_to_the_distribution(once):
     starts, rng = np.array([0, 3, 5, 8]), np.random.default_rng(5)
@@ -235,7 +237,7 @@ def test_no_record_ever_gains_a_structural_zero(seed, sizes, zeros):
     excluded = model.excluded
     assert not postprocess.violations(codes, excluded, starts).any()
     for number in range(4):
-        codes = sweep.sweep(codes, model, seed, number, 1).codes
+        codes = sweeps.sweep(codes, model, seed, number, 1).codes
         assert ((codes >= 0) & (codes < sizes)).all()
         assert not postprocess.violations(codes, excluded, starts).any()
     assert not postprocess.violations(torch_sweep(codes, model, 1, 1), excluded, starts).any()
@@ -246,21 +248,24 @@ def test_the_gpus_path_counts_changes_and_entropy_as_the_kernel_does():
     starts, rng = np.array([0, 5]), np.random.default_rng(6)
     model = random_model(starts, rng)
     codes = rng.integers(0, 5, (500, 1)).astype(np.int16)
-    one, other = sweep.sweep_on(sweep.CPU, codes, model, 3, 4, True), sweep.sweep(codes, model, 3, 4, 1, True)
+    one, other = (
+        sweeps.sweep_on(sweeps.CPU, codes, model, 3, 4, True),
+        sweeps.sweep(codes, model, 3, 4, 1, True),
+    )
     assert one.changed == (one.codes != codes).sum()
     assert np.allclose(one.entropy_bits, other.entropy_bits, atol=1e-5)
-    again = sweep.sweep_on(sweep.CPU, codes, model, 3, 4)
+    again = sweeps.sweep_on(sweeps.CPU, codes, model, 3, 4)
     assert np.array_equal(one.codes, again.codes) and again.entropy_bits is None
-    assert not np.array_equal(one.codes, sweep.sweep_on(sweep.CPU, codes, model, 3, 5).codes)
+    assert not np.array_equal(one.codes, sweeps.sweep_on(sweeps.CPU, codes, model, 3, 5).codes)
 
 
 def test_a_question_without_an_allowed_category_keeps_its_answer():
     starts = np.array([0, 2, 4])
     excluded = np.zeros((4, 4), bool)
     excluded[:2, 2:] = excluded[2:, :2] = True
-    model = sweep.tables(np.zeros((4, 4)), np.zeros(4), excluded, starts)
+    model = sweeps.tables(np.zeros((4, 4)), np.zeros(4), excluded, starts)
     codes = np.array([[0, 1], [1, 0]], np.int16)
-    assert np.array_equal(sweep.sweep(codes, model, 1, 1, 1).codes, codes)
+    assert np.array_equal(sweeps.sweep(codes, model, 1, 1, 1).codes, codes)
     assert np.array_equal(torch_sweep(codes, model, 1, 1), codes)
 
 
@@ -269,13 +274,13 @@ def test_an_excluded_answer_gives_way_to_the_allowed_ones_by_their_odds():
     excluded = np.zeros((5, 5), bool)
     excluded[0, 3] = excluded[3, 0] = True
     # Odds that float32 cannot hold against each other, but for those of the two answers that are allowed.
-    model = sweep.tables(np.zeros((5, 5)), [0, 200, 200 + np.log(9), 0, 0], excluded, starts)
+    model = sweeps.tables(np.zeros((5, 5)), [0, 200, 200 + np.log(9), 0, 0], excluded, starts)
     codes = np.zeros((10_000, 2), np.int16)
-    swept = sweep.sweep(codes, model, 1, 1, 2, entropy=True, order=order)
+    swept = sweeps.sweep(codes, model, 1, 1, 2, entropy=True, order=order)
     assert np.bincount(swept.codes[:, 0], minlength=3) / 10_000 == pytest.approx([0, 0.1, 0.9], abs=0.015)
     ninth = -0.1 * np.log2(0.1) - 0.9 * np.log2(0.9)
     assert np.allclose(swept.entropy_bits, ninth + 1, atol=1e-6)
-    missed = sweep.residuals(codes[:1], model, 1)
+    missed = sweeps.residuals(codes[:1], model, 1)
     assert missed[0, :3] == pytest.approx([1, -0.1, -0.9], abs=1e-6)
     assert not postprocess.violations(torch_sweep(codes, model, 1, 1), excluded, starts).any()
 
@@ -284,20 +289,20 @@ def test_weights_that_are_no_numbers_are_refused():
     starts, none = np.array([0, 2, 4]), np.zeros((4, 4))
     for bad in (np.nan, np.inf):
         with pytest.raises(FloatingPointError, match="not a number"):
-            sweep.tables(none, np.array([0, bad, 0, 0]), none > 0, starts)
+            sweeps.tables(none, np.array([0, bad, 0, 0]), none > 0, starts)
 
 
 def test_terms_of_a_triple_are_its_values():
     starts, rng = np.array([0, 2, 5, 14]), np.random.default_rng(1)
     values, none = rng.normal(size=(9, 2, 3)).astype(np.float32), np.zeros((14, 14))
-    model = sweep.tables(none, np.zeros(14), none > 0, starts, np.array([[2, 0, 1]]), values.ravel())
+    model = sweeps.tables(none, np.zeros(14), none > 0, starts, np.array([[2, 0, 1]]), values.ravel())
     codes = random_codes(50, starts, rng)
     answers, numbers = records.columns(codes, starts), model.rows.numbers
     first, second, third = codes.T
     for q, expected in enumerate(
         [values[third, :, second], values[third, first], values[:, first, second].T]
     ):
-        found = sweep.terms_of(model, q, answers, numbers, np.arange(starts[q + 1] - starts[q]))
+        found = sweeps.terms_of(model, q, answers, numbers, np.arange(starts[q + 1] - starts[q]))
         assert np.array_equal(found, expected)
 
 
@@ -306,36 +311,36 @@ def test_entropy_by_hand():
     starts = np.array([0, 2, 6])
     excluded = np.zeros((6, 6), bool)
     excluded[:2, 5] = excluded[5, :2] = True
-    model = sweep.tables(np.zeros((6, 6)), np.log([1, 3, 1, 1, 1, 1]), excluded, starts)
-    swept = sweep.sweep(np.zeros((3, 2), np.int16), model, 1, 1, 1, entropy=True)
+    model = sweeps.tables(np.zeros((6, 6)), np.log([1, 3, 1, 1, 1, 1]), excluded, starts)
+    swept = sweeps.sweep(np.zeros((3, 2), np.int16), model, 1, 1, 1, entropy=True)
     coin = 0.25 * 2 + 0.75 * np.log2(4 / 3)
     assert np.allclose(swept.entropy_bits, coin + np.log2(3), atol=1e-6)
 
 
 def test_crosstab_is_that_of_matrix_products(sample):
     codes, codebook = sample
-    codes = np.tile(codes, (3, 1))[: 4 * sweep.ROWS_AT_ONCE + 77]
-    expected = crosstab.crosstab(codes, codebook.block_starts)
+    codes = np.tile(codes, (3, 1))[: 4 * sweeps.ROWS_AT_ONCE + 77]
+    expected = pairs.crosstab(codes, codebook.block_starts)
     for threads in (1, 2):
-        assert np.array_equal(sweep.crosstab(codes, codebook.block_starts, threads), expected)
-    assert not sweep.crosstab(codes[:0], codebook.block_starts, 2).any()
+        assert np.array_equal(sweeps.crosstab(codes, codebook.block_starts, threads), expected)
+    assert not sweeps.crosstab(codes[:0], codebook.block_starts, 2).any()
 
 
 def test_residuals_by_hand():
     # Two coins that ignore each other: record (0, 1), whose answers had chances 1/4 and 1/2.
     starts = np.array([0, 2, 4])
-    model = sweep.tables(np.zeros((4, 4)), np.log([1, 3, 1, 1]), np.zeros((4, 4), bool), starts)
-    residuals = sweep.residuals(np.array([[0, 1]], np.int16), model, 1)
+    model = sweeps.tables(np.zeros((4, 4)), np.log([1, 3, 1, 1]), np.zeros((4, 4), bool), starts)
+    residuals = sweeps.residuals(np.array([[0, 1]], np.int16), model, 1)
     missed = [0.75, -0.75, -0.5, 0.5]
     assert np.allclose(residuals, np.outer([1, 0, 0, 1], missed), atol=1e-6)
-    rows = sweep.residuals(np.array([[0, 1], [1, 1]], np.int16), model, 1, np.array([0]))
+    rows = sweeps.residuals(np.array([[0, 1], [1, 1]], np.int16), model, 1, np.array([0]))
     assert np.array_equal(rows, residuals)
 
 
 def test_triples_need_a_value_for_every_cell():
     starts, none = np.array([0, 2, 4, 7]), np.zeros((7, 7))
     with pytest.raises(ValueError, match="as many values"):
-        sweep.tables(none, np.zeros(7), none > 0, starts, np.array([[0, 1, 2]]), np.zeros(11))
+        sweeps.tables(none, np.zeros(7), none > 0, starts, np.array([[0, 1, 2]]), np.zeros(11))
 
 
 def test_gains_are_the_sums_of_weights_over_a_records_answers():
@@ -343,8 +348,8 @@ def test_gains_are_the_sums_of_weights_over_a_records_answers():
     codes = random_codes(5000, STARTS, rng)
     w, c = rng.normal(size=(17, 17)), rng.normal(size=17)
     w = w + w.T
-    found = sweep.gains(codes, w, c, STARTS, 2)
+    found = sweeps.gains(codes, w, c, STARTS, 2)
     single = c[records.columns(codes, STARTS)].sum(axis=1)
-    assert found == pytest.approx(single + crosstab.record_sums(codes, STARTS, w))
-    assert np.array_equal(found, sweep.gains(codes, w, c, STARTS, 1))
-    assert len(sweep.gains(codes[:0], w, c, STARTS, 1)) == 0
+    assert found == pytest.approx(single + pairs.record_sums(codes, STARTS, w))
+    assert np.array_equal(found, sweeps.gains(codes, w, c, STARTS, 1))
+    assert len(sweeps.gains(codes[:0], w, c, STARTS, 1)) == 0

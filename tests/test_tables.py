@@ -4,10 +4,10 @@ import pytest
 import yaml
 from conftest import ROOT, codebook_of
 
-from modp import tables
-from modp.accuracy import Summary
-from modp.config import load
-from modp.params import Params
+from modp.base.config import load
+from modp.measures.accuracy import Summary
+from modp.pipeline.params import Params
+from modp.summaries import tables
 
 
 def row(model: str, variant: str, *log_ratios: float) -> tables.Row:

@@ -5,7 +5,7 @@ from conftest import codes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp import triples
+from modp.crosstabs import triples
 
 SIZES = np.array([2, 3, 2, 4])
 

@@ -11,17 +11,17 @@ import yaml
 from conftest import ROOT, shared
 from test_pums import csv_file, zip_file
 
-from modp import coding, records
 from modp.__main__ import main
-from modp.codebook import Codebook
-from modp.config import check, load
-from modp.crosstab import crosstab
-from modp.errors import InputError
+from modp.base.config import check, load
+from modp.base.errors import InputError
+from modp.crosstabs.pairs import crosstab
 from modp.pums import filters, places, vintages
 from modp.pums.fetch import require_members
 from modp.pums.read import read
 from modp.pums.where import Dataset, question_set_path
-from modp.questions import QuestionSet
+from modp.survey import coding, records
+from modp.survey.codebook import Codebook
+from modp.survey.questions import QuestionSet
 
 DICTIONARIES = ("acs1-2021", "acs1-2022", "acs1-2023", "acs5-2022")
 

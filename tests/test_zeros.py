@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from conftest import question_set
 
-from modp import coding
+from modp.base.errors import InputError
 from modp.cli.zeros import zeros_of
-from modp.codebook import Codebook
-from modp.crosstab import crosstab, structural_zeros
-from modp.errors import InputError
-from modp.models import stationary
-from modp.models.stationary import Settings
-from modp.postprocess import violations
-from modp.questions import QuestionSet
+from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.draws.postprocess import violations
+from modp.models.stationary import model as stationary
+from modp.models.stationary.model import Settings
+from modp.survey import coding
+from modp.survey.codebook import Codebook
+from modp.survey.questions import QuestionSet
 
 AGE = {"name": "AGE", "label": "age", "categories": {0: "child", 1: "adult", 2: "old"}}
 JOB = {"name": "JOB", "label": "job", "missing": "not asked", "categories": {1: "a", 2: "b"}}

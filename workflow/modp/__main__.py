@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from modp.base.errors import InputError
 from modp.cli.output import Log
-from modp.errors import InputError
 
 STEPS = {
     "acquire": "fetch or copy one source file",

@@ -9,13 +9,13 @@ from pathlib import Path
 # The code of this clone, also where the environment has another one's installed.
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
-from modp import engines
-from modp.config import check, load
-from modp.errors import InputError
-from modp.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, RELEASED, Params
+from modp.pipeline import engines
+from modp.base.config import check, load
+from modp.base.errors import InputError
+from modp.pipeline.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, RELEASED, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
-from modp.questions import QuestionSet
+from modp.survey.questions import QuestionSet
 
 engines.use_this_code()
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from modp.base.config import load
+from modp.base.errors import InputError
 from modp.cli.output import Log, written
-from modp.config import load
-from modp.errors import InputError
 from modp.pums import fetch
 from modp.pums.where import Dataset
 

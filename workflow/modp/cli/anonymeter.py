@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from modp import tables
+from modp.base.config import load
 from modp.cli.output import Log, written
-from modp.config import load
 from modp.pums.where import Dataset
+from modp.summaries import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import attacks, draw, records, seeds
-from modp.attacks import Estimate
+from modp.base import seeds
 from modp.cli.inputs import FAMILIES, coded
 from modp.cli.output import Log, written
-from modp.codebook import Codebook
-from modp.records import one_hot
+from modp.draws import independent
+from modp.measures import attacks
+from modp.measures.attacks import Estimate
+from modp.survey import records
+from modp.survey.codebook import Codebook
+from modp.survey.records import one_hot
 
 MOST = 5_000
 """Synthetic records whose nearest true records are found, and people of either kind who are attacked."""
@@ -103,7 +106,7 @@ def _scores(
         starts = codebook.block_starts
         predicted = _predictions(options, people, codebook)
         scores["likelihood"] = [
-            attacks.likelihood_ratio(side, draw.normalised(predictions, starts), train, starts)
+            attacks.likelihood_ratio(side, independent.normalised(predictions, starts), train, starts)
             for side, predictions in zip(people, predicted, strict=True)
         ]
     return scores
@@ -118,11 +121,11 @@ def _predictions(
     torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
     (weights,) = options.weights
     if options.family == "stationary":
-        from modp.models import stationary
+        from modp.models.stationary import model as stationary
 
         model = stationary.load(weights, codebook)
         return [model.predict(side) for side in people]
-    from modp.models import blades
+    from modp.models.blades import network as blades
 
     maps = blades.load(weights, codebook)
     binary = [one_hot(side, codebook.block_starts) for side in people]

@@ -3,9 +3,11 @@
 import argparse
 from pathlib import Path
 
-from modp import draw, records, seeds
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
+from modp.draws import independent
+from modp.survey import records
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +22,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw as many records as there are."""
     codes, codebook = coded(options.records, options.codebook)
     rows = seeds.generator(options.seed, "bootstrap").integers(0, len(codes), len(codes))
-    shuffled = draw.shuffled(codes, seeds.generator(options.seed, "marginals"))
+    shuffled = independent.shuffled(codes, seeds.generator(options.seed, "marginals"))
     for target, drawn in ((options.bootstrap, codes[rows]), (options.marginals, shuffled)):
         with written(target) as path:
             records.write(path, drawn, codebook)

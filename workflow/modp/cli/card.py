@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
+from modp.base.config import load
 from modp.cli.inputs import source
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros
-from modp.codebook import Codebook
-from modp.config import load
 from modp.pums.where import Dataset
 from modp.report import card
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import coding, holdout, records, seeds
+from modp.base import seeds
+from modp.base.config import load
+from modp.base.errors import InputError
 from modp.cli.output import Log, written
-from modp.config import load
-from modp.crosstab import crosstab
-from modp.errors import InputError
+from modp.crosstabs.pairs import crosstab
 from modp.pums import filters, vintages
 from modp.pums.places import fips
 from modp.pums.read import read
 from modp.pums.where import Dataset
-from modp.questions import QuestionSet
+from modp.survey import coding, holdout, records
+from modp.survey.questions import QuestionSet
 
 Raw = dict[str, np.ma.MaskedArray]
 

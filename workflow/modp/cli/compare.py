@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
-from modp import compare, repeats
+from modp.base.config import read_yaml
+from modp.base.errors import InputError
 from modp.cli.output import Log, written
-from modp.config import read_yaml
-from modp.errors import InputError
-from modp.tables import LIMITS
+from modp.summaries import comparison, repeats
+from modp.summaries.tables import LIMITS
 
 PARAMETERS, METRICS, REPEATS = "parameters.json", "metrics.json", "tables/repeats.parquet"
 
@@ -74,15 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read both, print what differs."""
     before, after = (_opened(name, options.dataset) for name in (options.before, options.after))
-    parameters = compare.differing(before.json(PARAMETERS), after.json(PARAMETERS))
-    changes = compare.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
+    parameters = comparison.differing(before.json(PARAMETERS), after.json(PARAMETERS))
+    changes = comparison.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
     if not options.all:
         changes = [c for c in changes if c.before != c.after and not c.name.endswith(LIMITS)]
-    print(compare.text(before.name, after.name, parameters, changes))
+    print(comparison.text(before.name, after.name, parameters, changes))
     if options.html:
         figures = before.figures(), after.figures()
         with written(options.html) as path:
-            page = compare.page(before.name, after.name, parameters, changes, *figures)
+            page = comparison.page(before.name, after.name, parameters, changes, *figures)
             path.write_text(page, encoding="utf-8")
         log(f"wrote {options.html}")
 

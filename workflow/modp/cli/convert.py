@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 
 from modp.cli.output import Log, written
-from modp.codebook import Codebook
-from modp.models import blades, published
+from modp.models.blades import network as blades
+from modp.models.blades import published
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

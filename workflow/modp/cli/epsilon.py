@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import accuracy, draw, seeds, sweep
+from modp.base import seeds
+from modp.base.config import check, load
 from modp.cli.fit_private import fitted
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
-from modp.config import check, load
+from modp.draws import independent, sweeps
 from modp.figures import epsilon, style
-from modp.params import PrivateModel
+from modp.measures import accuracy
+from modp.pipeline.params import PrivateModel
 from modp.pums.where import Dataset
 
 BOOTSTRAPS = 5
@@ -34,15 +36,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
     codes, codebook = coded(options.records, options.codebook)
     starts, n = codebook.block_starts, len(codes)
-    true = sweep.crosstab(codes, starts, options.threads)
+    true = sweeps.crosstab(codes, starts, options.threads)
 
     def found(records: np.ndarray) -> np.ndarray:
-        near = accuracy.compared(true, sweep.crosstab(records, starts, options.threads), n, len(records))
+        near = accuracy.compared(true, sweeps.crosstab(records, starts, options.threads), n, len(records))
         return np.array([near.median, near.mean_abs, near.rms])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = np.mean([found(codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
-    independent = found(draw.shuffled(codes, rng)) / ideal
+    shuffled = found(independent.shuffled(codes, rng)) / ideal
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateModel, f"model {options.name}")
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         lines.append(
             {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho)}
             | dict(zip(style.MEASURE_NAMES, ratios, strict=True))
-            | {f"independent_{m}": r for m, r in zip(style.MEASURE_NAMES, independent, strict=True)}
+            | {f"independent_{m}": r for m, r in zip(style.MEASURE_NAMES, shuffled, strict=True)}
         )
         log(f"{name}: median |ln ratio| {ratios[0]:.2f} x a bootstrap's")
     table = pd.DataFrame(lines)

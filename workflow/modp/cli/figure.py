@@ -8,10 +8,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
-from modp import seeds
+from modp.base import seeds
+from modp.base.config import load
 from modp.cli.output import Log, written
-from modp.codebook import Codebook
-from modp.config import load
 from modp.figures import (
     attack_roc,
     crosstabs,
@@ -26,10 +25,11 @@ from modp.figures import (
     three_way,
     training,
 )
-from modp.params import BOOTSTRAP, MARGINALS
-from modp.privacy import effective_multiplicity
+from modp.measures.crowds import effective_multiplicity
+from modp.pipeline.params import BOOTSTRAP, MARGINALS
 from modp.pums.where import Dataset
-from modp.tables import row_names
+from modp.summaries.tables import row_names
+from modp.survey.codebook import Codebook
 
 NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
 """The frontier of a run without a stationary model and without a row that is passed through."""

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import seeds
+from modp.base import seeds
+from modp.base.config import check
+from modp.base.devices import device
+from modp.base.errors import InputError
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
 from modp.cli.zeros import ask_for_zeros, zeros_of
-from modp.config import check
-from modp.devices import device
-from modp.errors import InputError
-from modp.models import stationary
-from modp.params import StationaryModel
+from modp.models.stationary import model as stationary
+from modp.pipeline.params import StationaryModel
 
 CHECKPOINT_S = 10.0
 

@@ -6,15 +6,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import dp, records, seeds, sweep
+from modp.base import seeds
+from modp.base.config import check
+from modp.base.errors import InputError
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
-from modp.codebook import Codebook
-from modp.config import check
-from modp.errors import InputError
-from modp.models import private, stationary
-from modp.params import PrivateModel
+from modp.draws import sweeps
+from modp.models.private import budget
+from modp.models.private import fitting as private
+from modp.models.stationary import model as stationary
+from modp.pipeline.params import PrivateModel
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +54,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
 
 def fitted(
     codes: np.ndarray, codebook: Codebook, recipe: PrivateModel, name: str, seed: int, threads: int, log: Log
-) -> tuple[private.Release, dp.Gate]:
+) -> tuple[private.Release, budget.Gate]:
     """Return what a model releases, and the gate with its ledger.
 
     Raises
@@ -62,8 +66,8 @@ def fitted(
     secret = recipe.noise == "secret"
     noise = np.random.default_rng() if secret else seeds.generator(seed, "noise", name)
     starts = codebook.block_starts
-    rho = dp.rho_of(recipe.epsilon, recipe.delta)
-    gate = dp.Gate(sweep.crosstab(codes, starts, threads), starts, rho, noise)
+    rho = budget.rho_of(recipe.epsilon, recipe.delta)
+    gate = budget.Gate(sweeps.crosstab(codes, starts, threads), starts, rho, noise)
     del codes  # nothing but the gate knows them from here on
     settings = private.Settings(selection=recipe.selection, pairs=recipe.pairs, chains=recipe.chains)
     with _Progress(name, log, "table") as progress:

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from modp import accuracy, draw, privacy, records, seeds, sweep
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
-from modp.codebook import Codebook
-from modp.models import stationary
+from modp.draws import independent, sweeps
+from modp.measures import accuracy, crowds
+from modp.models.stationary import model as stationary
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 KEPT = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -36,15 +39,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw at every point of the curve, measure, write."""
     codes, codebook = coded(options.records, options.codebook)
     starts = codebook.block_starts
-    true = sweep.crosstab(codes, starts, options.threads)
+    true = sweeps.crosstab(codes, starts, options.threads)
     # The same records for every model, so that curves can be compared.
     chosen = np.sort(seeds.generator(options.seed, "frontier").permutation(len(codes))[:RANKED])
     record = np.arange(len(codes))
     lines = []
     for curve, parameter, drawn in _points(options, codes, codebook):
-        counts = sweep.crosstab(drawn, starts, options.threads)
+        counts = sweeps.crosstab(drawn, starts, options.threads)
         found = accuracy.compared(true, counts, len(codes), len(drawn))
-        ranks = privacy.causal_rank(codes, drawn, record, chosen)
+        ranks = crowds.causal_rank(codes, drawn, record, chosen)
         lines.append(
             {
                 "curve": curve,
@@ -70,7 +73,7 @@ def _points(
 ) -> Iterator[tuple[str, float, np.ndarray]]:
     """Yield (curve, parameter, codes) for each point, first that of independent marginals."""
     rng = seeds.generator(options.seed, "frontier", options.model)
-    yield "marginals", 0.0, draw.shuffled(codes, rng)
+    yield "marginals", 0.0, independent.shuffled(codes, rng)
     if options.curve == "sweeps":
         model = stationary.load(options.source, codebook)
         seed = seeds.integer(options.seed, "frontier", options.model)
@@ -82,4 +85,4 @@ def _points(
         return
     drawn = records.read(options.source, codebook)[0]
     for p in KEPT:
-        yield "pass-through", p, draw.pass_through(drawn, codes, p, rng)
+        yield "pass-through", p, independent.pass_through(drawn, codes, p, rng)

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from modp import records
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
-from modp.models import blades
+from modp.models.blades import network as blades
+from modp.survey import records
 
 ROWS_AT_ONCE = 1 << 14
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from modp import records
-from modp.codebook import Codebook
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 PROVENANCE = ".provenance.json"
 

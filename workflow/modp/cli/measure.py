@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modp import accuracy, records, seeds, triples
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
-from modp.crosstab import crosstab
-from modp.postprocess import violations
+from modp.crosstabs import triples
+from modp.crosstabs.pairs import crosstab
+from modp.draws.postprocess import violations
+from modp.measures import accuracy
+from modp.survey import records
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import mixing, seeds
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
-from modp.models import stationary
+from modp.measures import mixing
+from modp.models.stationary import model as stationary
 
 SWEEPS = 50
 MOST = 20_000

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import draw, postprocess, privacy, records, seeds
+from modp.base import seeds
+from modp.base.config import check
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
-from modp.codebook import Codebook
-from modp.config import check
-from modp.crosstab import crosstab
-from modp.params import Variant
+from modp.crosstabs.pairs import crosstab
+from modp.draws import independent, postprocess
+from modp.measures import crowds
+from modp.pipeline.params import Variant
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +45,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if variant.pass_through:
         for number, drawn in enumerate(instances, start=1):
             rng = seeds.generator(options.seed, "pass-through", variant.row, str(number))
-            instances[number - 1] = draw.pass_through(drawn, codes, variant.pass_through, rng)
+            instances[number - 1] = independent.pass_through(drawn, codes, variant.pass_through, rng)
         bits = _mixed_entropy(options, codes, codebook, variant.pass_through)
 
     counts, zeros = crosstab(codes, starts), zeros_of(options.zeros, codes, codebook)
@@ -56,7 +59,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         keep = ~postprocess.violations(synthetic, zeros, starts)
         log(f"{variant.row}: {np.mean(~keep):.1%} of the records held a structural zero and were removed")
     if variant.protect is not None:
-        exposed = privacy.deficient(privacy.multiplicity(codes), bits, variant.protect)
+        exposed = crowds.deficient(crowds.multiplicity(codes), bits, variant.protect)
         keep &= ~exposed
         log(f"{variant.row}: {np.mean(exposed):.1%} of the records hide in a crowd below {variant.protect:g}")
     synthetic = synthetic[keep]
@@ -79,8 +82,8 @@ def _swapped(
     log: Log,
 ) -> np.ndarray:
     """The records after swaps, as far as the variant's limits go."""
-    from modp.devices import device  # these two load torch and numba, for this variant alone
-    from modp.swap import Limits, Problem, swap
+    from modp.base.devices import device  # these two load torch and numba, for this variant alone
+    from modp.draws.swap import Limits, Problem, swap
 
     assert variant.swap
     seconds = 60 * variant.swap.minutes if variant.swap.minutes else math.inf
@@ -102,7 +105,7 @@ def _mixed_entropy(
     starts = codebook.block_starts
     return np.concatenate(
         [
-            draw.entropy_bits(draw.mixed(probabilities, records.one_hot(chunk, starts), p))
+            independent.entropy_bits(independent.mixed(probabilities, records.one_hot(chunk, starts), p))
             for chunk, probabilities in Predictions(options.weights, codes, codebook, options.device)
         ]
     )

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from modp import devices, draw, records
-from modp.codebook import Codebook
-from modp.models import blades
+from modp.base import devices
+from modp.draws import independent
+from modp.models.blades import network as blades
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 ROWS_AT_ONCE = 4096
 
@@ -28,4 +30,4 @@ class Predictions:
         for first in range(0, len(self.codes), ROWS_AT_ONCE):
             chunk = self.codes[first : first + ROWS_AT_ONCE]
             predictions = blades.predict(self.model, records.one_hot(chunk, self.starts), self.device)
-            yield chunk, draw.normalised(predictions, self.starts)
+            yield chunk, independent.normalised(predictions, self.starts)

@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modp import privacy, records, seeds
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
+from modp.measures import crowds
+from modp.survey import records
 
 RANKED = 10_000
 """Synthetic records whose causal partner is ranked, chosen at random if there are more."""
@@ -34,12 +36,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     rng = seeds.generator(options.seed, "ranked", options.row)
     chosen = np.sort(rng.permutation(known)[:RANKED])
     ranks, backwards = np.zeros((2, len(synthetic)), np.int64)
-    ranks[chosen] = privacy.causal_rank(codes, synthetic, record, chosen)
-    backwards[chosen] = privacy.causal_rank(codes, synthetic, record, chosen, backwards=True)
+    ranks[chosen] = crowds.causal_rank(codes, synthetic, record, chosen)
+    backwards[chosen] = crowds.causal_rank(codes, synthetic, record, chosen, backwards=True)
     table = {
         "record": pa.array(record, mask=np.ma.getmaskarray(partner)),
         "entropy_bits": extra["entropy_bits"],
-        "multiplicity": pa.array(privacy.multiplicity(codes)[record], mask=np.ma.getmaskarray(partner)),
+        "multiplicity": pa.array(crowds.multiplicity(codes)[record], mask=np.ma.getmaskarray(partner)),
         "causal_rank": pa.array(ranks, mask=ranks == 0),
         "causal_rank_backwards": pa.array(backwards, mask=ranks == 0),
     }

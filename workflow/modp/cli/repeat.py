@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from modp.base.errors import InputError
 from modp.cli.output import Log, written
-from modp.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

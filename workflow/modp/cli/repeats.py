@@ -4,10 +4,10 @@ import argparse
 import json
 from pathlib import Path
 
-from modp import repeats, tables
+from modp.base.config import load
 from modp.cli.output import Log, written
-from modp.config import load
 from modp.pums.where import Dataset
+from modp.summaries import repeats, tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

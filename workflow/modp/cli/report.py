@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import yaml
 from markupsafe import Markup
 
+from modp.base.config import load
 from modp.cli.inputs import source
 from modp.cli.output import Log, time_of, written
-from modp.codebook import Codebook
-from modp.config import load
 from modp.pums.where import Dataset
 from modp.report import explorer, page, plot, templates
+from modp.survey.codebook import Codebook
 
 PACKAGES = ("numpy", "torch", "numba", "pandas", "pyarrow", "matplotlib", "bokeh", "snakemake", "dvc")
 

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from modp.cli.output import Log, written
-from modp.params import Params
+from modp.pipeline.params import Params
 from modp.pums.where import Dataset
-from modp.questions import QuestionSet
+from modp.survey.questions import QuestionSet
 
 FILES = {"params": Params, "dataset": Dataset, "questions": QuestionSet}
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import records, seeds, sequential
+from modp.base import seeds
 from modp.cli.inputs import FAMILIES, ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
-from modp.codebook import Codebook
+from modp.draws import sequential
+from modp.survey import records
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +46,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
 def _stationary(
     options: argparse.Namespace, codes: np.ndarray, codebook: Codebook
 ) -> tuple[np.ndarray, np.ndarray]:
-    from modp.devices import device
-    from modp.models import stationary
+    from modp.base.devices import device
+    from modp.models.stationary import model as stationary
 
     model = stationary.load(options.weights, codebook)
     if options.start == "fresh":
@@ -63,8 +65,8 @@ def _blades(
 ) -> tuple[np.ndarray, np.ndarray]:
     import torch
 
-    from modp.devices import device
-    from modp.models import blades
+    from modp.base.devices import device
+    from modp.models.blades import network as blades
 
     torch.set_num_threads(1)  # sums in one order, whatever the machine's cores
     where = device(options.device)

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from modp import draw, records, seeds
+from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.predictions import Predictions
+from modp.draws import independent
+from modp.survey import records
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +34,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
     drawn: list[list[np.ndarray]] = [[] for _ in streams]
     bits = []
     for chunk, probabilities in Predictions(options.weights, codes, codebook, options.device):
-        bits.append(draw.entropy_bits(probabilities))
+        bits.append(independent.entropy_bits(probabilities))
         for instance, rng in zip(drawn, streams, strict=True):
-            instance.append(draw.independent(probabilities, starts, rng.random(chunk.shape)))
+            instance.append(independent.independent(probabilities, starts, rng.random(chunk.shape)))
     extra = {"record": np.arange(len(codes)), "entropy_bits": np.concatenate(bits)}
     for target, instance in zip(options.out, drawn, strict=True):
         with written(target) as path:

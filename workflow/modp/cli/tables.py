@@ -10,13 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from modp import accuracy, tables
+from modp.base.config import load, read_yaml
+from modp.base.errors import InputError, did_you_mean
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
-from modp.config import load, read_yaml
-from modp.errors import InputError, did_you_mean
-from modp.params import MARGINALS
+from modp.measures import accuracy
+from modp.pipeline.params import MARGINALS
 from modp.pums.where import Dataset
+from modp.summaries import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

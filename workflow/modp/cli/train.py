@@ -10,15 +10,16 @@ import numpy as np
 import pandas as pd
 import torch
 
-from modp import devices, seeds, train
+from modp.base import devices, seeds
+from modp.base.config import check
+from modp.base.errors import InputError
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded
 from modp.cli.output import Log, written
 from modp.cli.progress import Progress
-from modp.codebook import Codebook
-from modp.config import check
-from modp.errors import InputError
-from modp.models import blades
-from modp.params import BladesModel
+from modp.models.blades import network as blades
+from modp.models.blades import training
+from modp.pipeline.params import BladesModel
+from modp.survey.codebook import Codebook
 
 CHECKPOINT_S = 10.0
 
@@ -81,10 +82,10 @@ class _Fitting:
         self.of = hashlib.sha256("\n".join(what).encode() + codes.tobytes()).hexdigest()
         self.saved = time.monotonic()
 
-    def best_of_restarts(self, progress: "_Progress") -> tuple[dict[str, torch.Tensor], list[train.Epoch]]:
+    def best_of_restarts(self, progress: "_Progress") -> tuple[dict[str, torch.Tensor], list[training.Epoch]]:
         """Return the weights with the lowest last loss, and their history."""
-        found = train.load_state(self.checkpoint, self.of)
-        best: tuple[float, dict[str, torch.Tensor], list[train.Epoch]] = (math.inf, {}, [])
+        found = training.load_state(self.checkpoint, self.of)
+        best: tuple[float, dict[str, torch.Tensor], list[training.Epoch]] = (math.inf, {}, [])
         first = 0
         if found:
             self.log(f"{self.options.name}: going on from epoch {len(found.facts['history'])}")
@@ -92,7 +93,7 @@ class _Fitting:
         for restart in range(first, self.recipe.restarts):
             trainer = self._trainer(restart)
 
-            def keep(state: train.State, restart: int = restart, best: tuple = best) -> None:
+            def keep(state: training.State, restart: int = restart, best: tuple = best) -> None:
                 self._keep(state, restart, best)
 
             history = trainer.fit(self.recipe.stages, progress, found if restart == first else None, keep)
@@ -101,18 +102,18 @@ class _Fitting:
                 best = last, trainer.weights(), history
         return best[1], best[2]
 
-    def _trainer(self, restart: int) -> train.Trainer:
+    def _trainer(self, restart: int) -> training.Trainer:
         stream = (self.options.name, *([str(restart)] if restart else []))
         seed = seeds.integer(self.options.seed, "train", *stream)
         shape = blades.Shape(**self.recipe.model_dump(include=set(blades.Shape.__dataclass_fields__)))
         starts = self.codebook.block_starts
         self.model = blades.Blades(torch.from_numpy(starts), shape, torch.Generator().manual_seed(seed))
         shuffler = torch.Generator().manual_seed(seeds.integer(self.options.seed, "shuffle", *stream))
-        return train.Trainer(
+        return training.Trainer(
             self.model, self.codes, starts, shuffler, self.options.threads, self.device, self.codebook.columns
         )
 
-    def _keep(self, state: train.State, restart: int, best: tuple) -> None:
+    def _keep(self, state: training.State, restart: int, best: tuple) -> None:
         if time.monotonic() - self.saved < CHECKPOINT_S:
             return
         loss, weights, history = best
@@ -123,13 +124,13 @@ class _Fitting:
             "kept_history": [vars(epoch) for epoch in history],
         }
         self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        train.save_state(self.checkpoint, self.of, state)
+        training.save_state(self.checkpoint, self.of, state)
         self.saved = time.monotonic()
 
     @staticmethod
-    def _unpacked(found: train.State) -> tuple[float, dict[str, torch.Tensor], list[train.Epoch]]:
+    def _unpacked(found: training.State) -> tuple[float, dict[str, torch.Tensor], list[training.Epoch]]:
         kept = {k.removeprefix("kept."): v for k, v in found.tensors.items() if k.startswith("kept.")}
-        history = [train.Epoch(**line) for line in found.facts["kept_history"]]
+        history = [training.Epoch(**line) for line in found.facts["kept_history"]]
         return (found.facts["kept"], kept, history) if kept else (math.inf, {}, [])
 
 
@@ -141,7 +142,7 @@ class _Progress(Progress):
         self.stages = recipe.stages
         self.times: list[dict[str, float]] = []
 
-    def __call__(self, epoch: train.Epoch) -> None:
+    def __call__(self, epoch: training.Epoch) -> None:
         stage = self.stages[epoch.stage - 1]
         text = f"stage {epoch.stage}/{len(self.stages)} {epoch.loss_name}, loss {epoch.loss:.4g}"
         self.times.append(

@@ -5,10 +5,10 @@ from typing import get_args
 
 import numpy as np
 
-from modp.codebook import Codebook
-from modp.crosstab import crosstab, structural_zeros
-from modp.errors import InputError
-from modp.params import Zeros
+from modp.base.errors import InputError
+from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.pipeline.params import Zeros
+from modp.survey.codebook import Codebook
 
 
 def ask_for_zeros(parser: argparse.ArgumentParser) -> None:

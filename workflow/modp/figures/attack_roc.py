@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from modp.attacks import FALSE_ALARMS
 from modp.figures import style
+from modp.measures.attacks import FALSE_ALARMS
 
 LEAST = 1e-3
 SHOWN = np.geomspace(LEAST, 1, 400)

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from modp.accuracy import D0, Z0
 from modp.figures import style
+from modp.measures.accuracy import D0, Z0
 
 D_LIMIT, D_BIN = 0.5, 0.008
 Z_LIMIT, Z_BIN = 12.0, 0.15

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from modp.figures import style
-from modp.mixing import summary
+from modp.measures.mixing import summary
 
 NAMED = 5
 
@@ -17,7 +17,7 @@ def draw(traced: pd.DataFrame, title: str) -> Figure:
 
     Parameters
     ----------
-    traced : one line a question and sweep, as :func:`modp.mixing.trace` returns
+    traced : one line a question and sweep, as :func:`modp.measures.mixing.trace` returns
     """
     figure, axis = style.single(title, 0.9, width=1.4)
     order = summary(traced.dropna(subset=["kept"]))["question"].tolist()

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import requests
 
-from modp.errors import InputError
+from modp.base.errors import InputError
 
 USER_AGENT = "Mozilla/5.0 (compatible; modp synthetic data pipeline)"
 TIMEOUT_S = (5, 60)

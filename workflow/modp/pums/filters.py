@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from modp.errors import InputError
+from modp.base.errors import InputError
 
 FilterName = Literal["housing_units", "occupied", "household_persons"]
 

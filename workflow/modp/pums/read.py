@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from modp.errors import InputError
+from modp.base.errors import InputError
 from modp.pums import vintages
 
 BATCH_BYTES = 16 << 20

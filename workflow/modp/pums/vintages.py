@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from modp.errors import InputError, did_you_mean
+from modp.base.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from modp.config import Strict
-from modp.errors import InputError, did_you_mean
+from modp.base.config import Strict
+from modp.base.errors import InputError, did_you_mean
 from modp.pums.filters import FILTERS, FilterName
 from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
 from modp.pums.vintages import Vintage

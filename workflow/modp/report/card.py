@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from modp.codebook import Codebook
 from modp.report.templates import template
-from modp.tables import (
+from modp.summaries.tables import (
     BOUNDED,
     FORMS,
     LIMITS,
@@ -23,6 +22,7 @@ from modp.tables import (
     shown,
     shown_share,
 )
+from modp.survey.codebook import Codebook
 
 METHODS = {
     "blades": (
@@ -193,7 +193,7 @@ def statement(
     Parameters
     ----------
     name : the model
-    attacks : the table of attacks, as :func:`modp.tables.attacks_table` returns it
+    attacks : the table of attacks, as :func:`modp.summaries.tables.attacks_table` returns it
     holdout : number of records held out
     guaranteed : sentences on what is guaranteed
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from modp.codebook import Codebook
+from modp.survey.codebook import Codebook
 
 WORST = 20
 STEPS = 32_767

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.tables import LIMITS, MEASURES, ZEROS, bounded, row_names, shown_share
+from modp.summaries.tables import LIMITS, MEASURES, ZEROS, bounded, row_names, shown_share
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -81,7 +81,7 @@ def closest(table: pd.DataFrame) -> str | None:
 
     Parameters
     ----------
-    table : the accuracy table, as :func:`modp.tables.accuracy_table` returns it
+    table : the accuracy table, as :func:`modp.summaries.tables.accuracy_table` returns it
     """
     part = table[(table["cells"] == "all") & (table["variant"] != "")]
     farthest = np.abs(np.log(part[[f"ratio_{m}" for m in MEASURES]].to_numpy(float))).max(axis=1)
@@ -100,7 +100,7 @@ def headline(
     row : ``model/variant``
     table, hidden : the accuracy and the privacy table
     metrics : metrics.json; ``privacy.<model>.<variant>.closer_to_train`` is shown if it is there
-    zeros : the parameter, one of :data:`modp.tables.ZEROS`
+    zeros : the parameter, one of :data:`modp.summaries.tables.ZEROS`
     """
     table = table[table["cells"] == "all"]
     line = table[row_names(table) == row].iloc[0]

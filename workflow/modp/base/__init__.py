@@ -1,0 +1,1 @@
+"""What everything stands on: strict configuration, errors, seeds, devices, checkpoints, compiled loops."""

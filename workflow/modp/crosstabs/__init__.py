@@ -1,0 +1,1 @@
+"""Counting: pairs and triples of answers, structural zeros."""

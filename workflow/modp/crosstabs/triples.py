@@ -1,0 +1,149 @@
+"""Three-way crosstabs: counts of triples of answers, true and synthetic."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from modp.base.loops import compiled, in_threads
+from modp.measures.accuracy import Summary, log_ratio, scaled, summarise
+
+MOST = 2000
+"""Triples of questions that are counted; a random sample of so many if there are more."""
+
+FEWEST = 20
+"""True records that a cell must have to be judged; smaller ones are mostly noise."""
+
+
+@dataclass(frozen=True)
+class ThreeWay:
+    """How close the three-way crosstabs come.
+
+    ``cells`` summarises d over all cells judged; ``triples`` has a line a triple of questions, by
+    their indices ``first`` < ``second`` < ``third``, with its number of ``cells`` and their ``median``.
+    """
+
+    cells: Summary
+    triples: pd.DataFrame
+
+
+AT_ONCE = 64
+"""Triples that a thread counts at a time."""
+
+CELLS_AT_ONCE = 1 << 22
+"""Cells of triples that are held in memory at a time."""
+
+
+def every(questions: int) -> np.ndarray:
+    """Return all triples of questions, shape (T, 3)."""
+    return np.array(list(itertools.combinations(range(questions), 3)), np.int64).reshape(-1, 3)
+
+
+def chosen(questions: int, rng: np.random.Generator) -> np.ndarray:
+    """Return triples of questions, shape (T, 3), all of them or a random sample of ``MOST``."""
+    triples = every(questions)
+    if len(triples) <= MOST:
+        return triples
+    return triples[np.sort(rng.choice(len(triples), MOST, replace=False))]
+
+
+def ends(triples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return where each triple's cells begin and end when one follows the other, int64 (T + 1,).
+
+    Parameters
+    ----------
+    triples : shape (T, 3)
+    sizes : number of categories of each question, shape (Q,)
+    """
+    return np.concatenate([[0], np.cumsum(sizes[triples].prod(axis=1))]).astype(np.int64)
+
+
+def parts(triples: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield triples in turn, (t, 3), so many that their tables can be held at once."""
+    number = ends(triples, sizes)[:-1] // CELLS_AT_ONCE
+    yield from np.split(triples, np.flatnonzero(np.diff(number)) + 1)
+
+
+def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: int = 1) -> np.ndarray:
+    """Count the records in every cell of triples of questions.
+
+    Parameters
+    ----------
+    codes : shape (n, Q)
+    triples : shape (T, 3)
+    sizes : number of categories of each question, shape (Q,)
+    threads : without influence on the result
+
+    Returns
+    -------
+    int64, one triple after the other, in each the last question's category changing fastest
+    """
+    triples, sizes, places = np.asarray(triples, np.int64), np.asarray(sizes, np.int64), ends(triples, sizes)
+    found = np.zeros(places[-1], np.int64)
+    if not len(triples):
+        return found
+    columns, count = np.ascontiguousarray(codes.T, np.int16), compiled(_count)
+
+    def part(first: int) -> None:
+        some = slice(first, first + AT_ONCE)
+        count(columns, triples[some], sizes, places[some], found)
+
+    in_threads(part, range(0, len(triples), AT_ONCE), threads)
+    return found
+
+
+def _count(columns, triples, sizes, begins, found):
+    for t in range(len(triples)):
+        first, second, third = columns[triples[t, 0]], columns[triples[t, 1]], columns[triples[t, 2]]
+        more, most, begin = sizes[triples[t, 2]], sizes[triples[t, 1]], begins[t]
+        for i in range(len(first)):
+            found[begin + (np.int64(first[i]) * most + second[i]) * more + third[i]] += 1
+
+
+def misfit(true: np.ndarray, found: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return by how much each triple's counts differ beyond sampling noise, in its units, float64 (T,).
+
+    With A and B counts of as many independent records from one distribution, the sum of (A - B)² / (A + B)
+    over the m cells of at least ``FEWEST`` true records is about m, with a standard deviation of √(2 m). A
+    model fitted to A comes closer.
+
+    Parameters
+    ----------
+    true, found : as :func:`counts`, of the same number of records
+    places : as :func:`ends`
+    """
+    judged = true >= FEWEST
+    excess = np.where(judged, (true - found) ** 2 / np.maximum(true + found, 1) - 1, 0)
+    if len(places) == 1:
+        return np.zeros(0)
+    cells = np.add.reduceat(judged.astype(np.int64), places[:-1])
+    return np.add.reduceat(excess, places[:-1]) / np.sqrt(2 * np.maximum(cells, 1))
+
+
+def compare(
+    true: np.ndarray, synthetic: np.ndarray, sizes: np.ndarray, triples: np.ndarray, threads: int = 1
+) -> ThreeWay:
+    """Compare three-way crosstabs over cells with at least ``FEWEST`` true records.
+
+    Synthetic counts are scaled to the number of true records; d as in the paper's equation 9 with
+    pseudocount 1. Without such cells, or without synthetic records, measures are NaN.
+
+    Parameters
+    ----------
+    true, synthetic : codes of shape (n, Q) and (m, Q)
+    triples : shape (T, 3)
+    """
+    lines, ratios = [], [np.zeros(0)]
+    for part in parts(triples, sizes):
+        wanted, found = (counts(codes, part, sizes, threads) for codes in (true, synthetic))
+        for triple, (begin, end) in zip(part, itertools.pairwise(ends(part, sizes)), strict=True):
+            judged = begin + np.flatnonzero(wanted[begin:end] >= FEWEST)
+            ratios.append(log_ratio(wanted[judged], scaled(found[judged], len(true), len(synthetic))))
+            median = np.median(np.abs(ratios[-1])) if len(judged) else np.nan
+            lines.append((*triple.tolist(), len(judged), median))
+    every = np.concatenate(ratios)
+    summary = summarise(every) if len(every) else Summary(0, np.nan, np.nan, np.nan)
+    columns = ["first", "second", "third", "cells", "median"]
+    return ThreeWay(summary, pd.DataFrame(lines, columns=columns))

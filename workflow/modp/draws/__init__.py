@@ -1,0 +1,1 @@
+"""Drawing records, and what is done to drawn ones."""

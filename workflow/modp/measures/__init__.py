@@ -1,0 +1,1 @@
+"""How faithful and how private synthetic records are."""

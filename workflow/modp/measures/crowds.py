@@ -1,0 +1,109 @@
+"""In how large a crowd a record hides: multiplicities, and the rank of its causal partner."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from modp.survey.records import one_hot
+
+PAIRS_AT_ONCE = 1 << 24
+"""Pairs of records whose shared answers are held in memory."""
+
+
+def identities(codes: np.ndarray) -> np.ndarray:
+    """Number the distinct records: the same number, int64 (n,), for records (n, Q) that are identical."""
+    group = np.zeros(len(codes), np.int64)
+    for answers in codes.T:
+        # Two records stay in one group while they agree; the group numbers stay below n.
+        _, group = np.unique(group * (int(answers.max(initial=0)) + 1) + answers, return_inverse=True)
+    return group
+
+
+def multiplicity(codes: np.ndarray) -> np.ndarray:
+    """Count the records that are identical to each record, itself included (paper, Figure 14).
+
+    Parameters
+    ----------
+    codes : shape (n, Q), not negative
+
+    Returns
+    -------
+    int64 of shape (n,), at least 1; its sum over distinct records is n
+    """
+    group = identities(codes)
+    return np.bincount(group)[group]
+
+
+def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """Return log10(multiplicity × 2**bits), which cannot overflow (paper, Figure 15).
+
+    Parameters
+    ----------
+    multiplicity : shape (n,), number of true records identical to each one
+    bits : shape (n,), entropy with which each one's synthetic partner was drawn
+    """
+    return np.log10(multiplicity) + bits * np.log10(2)
+
+
+def deficient(multiplicity: np.ndarray, bits: np.ndarray, limit: float) -> np.ndarray:
+    """Return the mask, shape (n,), of the records that hide in too small a crowd of either kind.
+
+    These are the records whose effective multiplicity, multiplicity × 2**bits, is below
+    ``limit``; the paper speaks of rows "deficient in both kinds" without giving a limit.
+    """
+    return np.log2(multiplicity) + bits < np.log2(limit)
+
+
+def causal_rank(
+    true: np.ndarray, synthetic: np.ndarray, record: np.ndarray, chosen: np.ndarray, backwards: bool = False
+) -> np.ndarray:
+    """Rank the causal partner of synthetic records among all true ones (paper, Figure 16).
+
+    The distance of two records is the number of their differing answers. A rank is the number of
+    true records as close to the synthetic record as its causal partner is, or closer, the partner
+    included: 1 says that the partner is nearer than every other true record.
+
+    Parameters
+    ----------
+    true : codes of shape (n, Q)
+    synthetic : codes of shape (m, Q)
+    record : shape (m,), the row of ``true`` from which each synthetic record was made
+    chosen : rows of ``synthetic`` to rank
+    backwards : instead count the synthetic records as close to the true partner as the
+        synthetic record is, or closer, itself included, as the published notebook does
+
+    Returns
+    -------
+    int64 of the shape of ``chosen``: whole numbers, whatever the number of threads
+    """
+    partner, own = true[record[chosen]], synthetic[chosen]
+    agreeing = (partner == own).sum(axis=1)
+    table, points = (synthetic, partner) if backwards else (true, own)
+    ranks = np.zeros(len(points), np.int64)
+    for some, shared in agreements(table, points):
+        ranks[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
+    return ranks
+
+
+def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Count the answers that records share with those of a table, some records at a time.
+
+    The product of one-hot records is the number of shared answers. Its float32 sums hold whole
+    numbers up to Q, hence exactly, in whatever order they are taken.
+
+    Parameters
+    ----------
+    table : codes of shape (n, Q)
+    points : codes of shape (m, Q)
+
+    Yields
+    ------
+    which points, and float32 of shape (some, n): the answers that each shares with each table's row
+    """
+    sizes = np.maximum(table.max(axis=0, initial=0), points.max(axis=0, initial=0)).astype(np.int64) + 1
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows = one_hot(table, starts).T
+    step = max(PAIRS_AT_ONCE // max(len(table), 1), 1)
+    for first in range(0, len(points), step):
+        some = slice(first, first + step)
+        yield some, one_hot(points[some], starts) @ rows

@@ -1,0 +1,1 @@
+"""The paper's models: non-self-predicting blades combined by a gate."""

@@ -1,0 +1,1 @@
+"""The stationary model with a formal guarantee."""

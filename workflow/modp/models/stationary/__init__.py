@@ -1,0 +1,1 @@
+"""The stationary model: one distribution whose crosstabs are the true ones."""

@@ -1,0 +1,1 @@
+"""Parameters, and what Snakemake and DVC need to be told."""

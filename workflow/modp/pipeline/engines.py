@@ -1,0 +1,128 @@
+"""What Snakemake and DVC need to be told of the code and of each other."""
+
+import ast
+import functools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from modp.base.config import read_yaml
+from modp.summaries.tables import headline
+
+PACKAGE = Path(__file__).parent.parent
+
+
+def modules_of(step: str) -> list[str]:
+    """Return the files of this package that a step runs, found by following its imports.
+
+    Paths are relative to the working directory where possible, sorted. Package ``__init__``
+    files hold nothing but a docstring and are left out.
+    """
+    found: set[Path] = set()
+    pending = [PACKAGE / "cli" / f"{step}.py"]
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending += _imports(path)
+    return sorted(os.path.relpath(path) for path in found)
+
+
+@functools.cache
+def _imports(path: Path) -> list[Path]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    own = [name.split(".")[1:] for name in names if name.startswith("modp.")]
+    paths = [PACKAGE.joinpath(*parts).with_suffix(".py") for parts in own]
+    return [p for p in paths if p.exists()]
+
+
+def use_this_code() -> None:
+    """Let jobs run this package with the Python that runs Snakemake, activated or not."""
+    _put_first("PATH", Path(sys.executable).parent)
+    _put_first("PYTHONPATH", PACKAGE.parent)
+
+
+def _put_first(variable: str, folder: Path) -> None:
+    others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
+    os.environ[variable] = os.pathsep.join([str(folder), *others])
+
+
+def inside_dvc() -> bool:
+    """Whether this process was started by a stage of DVC, which then does the recording."""
+    return "DVC_STAGE" in os.environ
+
+
+def trust_what_dvc_brought(*folders: str) -> None:
+    """Give all files in a copy of the project that DVC has just filled one time, the present.
+
+    DVC fills the copies in which it runs queued experiments from its cache, in any order. By the
+    files' times Snakemake would then make most of them anew, which DVC knows to be up to date.
+    Nothing is done outside DVC, and where Snakemake has run before and keeps records.
+    """
+    if not inside_dvc() or Path(".snakemake/metadata").exists():
+        return
+    now = time.time()
+    for folder in folders:
+        for path in Path(folder).rglob("*"):
+            os.utime(path, (now, now))
+
+
+def ran_everything(workflow: Any) -> bool:
+    """Whether a Snakemake run brought all results up to date, not only some targets."""
+    settings = workflow.dag_settings
+    partial = settings.until or settings.omit_from or settings.batch
+    return workflow.is_main_process and not partial and set(settings.targets) <= {"all"}
+
+
+def remove_stale(results: str, current: set[str]) -> None:
+    """Delete what earlier parameters left in the folders that DVC versions as a whole.
+
+    Parameters
+    ----------
+    current : the files that the present parameters make
+    """
+    for folder in ("figures", "instances", "measures", "plots/history"):
+        for path in Path(results, folder).rglob("*"):
+            if path.is_file() and path.as_posix() not in current:
+                print(f"removed {path.as_posix()}, which the present parameters do not make")
+                path.unlink()
+
+
+def say_what_was_made(results: str) -> None:
+    """Print, in a few lines, what a run made and where to look."""
+    metrics = json.loads(Path(results, "metrics.json").read_text())
+    print("\n" + "\n".join(headline(metrics)))
+    print(f"look at  {results}/report.html")
+    print(f"         {results}/figures/accuracy.png and the other figures there")
+    print(f"         {results}/tables/accuracy.md and <model>/card.md")
+    print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
+
+
+def record_in_dvc(config: dict[str, Any], params_file: str) -> None:
+    """Let DVC take up what Snakemake has made, so that ``dvc repro`` has nothing to do.
+
+    Nothing is recorded where there is no DVC repository, and where the run's configuration is
+    not what params_file says: DVC would book these results under the wrong parameters.
+    """
+    if not Path(".dvc").is_dir():
+        return
+    if config != read_yaml(params_file):
+        print(f"not recorded in DVC: the run's configuration is not what {params_file} says")
+        return
+    if config["dataset"].endswith((".yaml", ".yml")):
+        print("not recorded in DVC, which needs the name of a data set in workflow/datasets, not a path")
+        return
+    # Relinking would give files new times, and Snakemake would take them for changed.
+    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", "--no-relink"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode:
+        print(f"warning: DVC could not record the results:\n{outcome.stderr.strip()}")

@@ -1,0 +1,1 @@
+"""Tables and metrics made of measures."""

@@ -1,0 +1,152 @@
+"""Two runs side by side: the parameters that differ, and the metrics with their change."""
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from modp.report import templates
+from modp.summaries.repeats import Spread, flat
+
+SIGNIFICANT = 2.0
+"""A change of so many standard errors or more is called beyond noise."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric in two runs.
+
+    ``before`` and ``after`` are means over the runs' repeats where there are some, None where a run
+    lacks the metric; ``noise`` is the standard error of their difference, None if unknown.
+    """
+
+    name: str
+    before: float | None
+    after: float | None
+    noise: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before, None if one is missing."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+    @property
+    def beyond_noise(self) -> bool | None:
+        """Whether the difference is at least twice its standard error; None if that is unknown."""
+        if self.difference is None or self.noise is None:
+            return None
+        return self.difference != 0 and abs(self.difference) >= SIGNIFICANT * self.noise
+
+
+def differing(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
+    """Return (name, before, after) of every parameter that differs; None where a run lacks it."""
+    one, other = flat(before), flat(after)
+    names = dict.fromkeys([*one, *other])
+    return [(n, one.get(n), other.get(n)) for n in names if one.get(n) != other.get(n)]
+
+
+def changes(
+    before: Any,
+    after: Any,
+    spread_before: Mapping[str, Spread] | None = None,
+    spread_after: Mapping[str, Spread] | None = None,
+) -> list[Change]:
+    """Return every metric of two runs with its change.
+
+    Where both runs have at least two repeats of a metric, their means are compared, and the noise
+    is that of the difference of two means.
+
+    Parameters
+    ----------
+    before, after : metrics as nested numbers
+    spread_before, spread_after : by the metrics' flat names
+    """
+    one, other = flat(before), flat(after)
+    found = []
+    for name in dict.fromkeys([*one, *other]):
+        values: list[float | None] = [one.get(name), other.get(name)]
+        noise = None
+        spreads = [(spread or {}).get(name) for spread in (spread_before, spread_after)]
+        first, second = spreads
+        if first and second and min(first.runs, second.runs) > 1:
+            values, noise = [first.mean, second.mean], math.hypot(first.error, second.error)
+        found.append(Change(name, *values, noise))
+    return found
+
+
+def text(before: str, after: str, parameters: Sequence[tuple[str, Any, Any]], found: Sequence[Change]) -> str:
+    """Return both comparisons as two tables of plain text.
+
+    Parameters
+    ----------
+    before, after : the runs' names
+    parameters : as :func:`differing` returns them
+    found : as :func:`changes` returns them
+    """
+    head = ["parameter", before, after]
+    lines = [[name, _written(one), _written(other)] for name, one, other in parameters]
+    parts = [_aligned([head, *lines], 1) if lines else "no parameter differs"]
+    if found:
+        parts.append(_aligned([["metric", before, after, "change", ""], *map(_line, found)], 1))
+    else:
+        parts.append("no metric differs")
+    return "\n\n".join([*parts, _of_noise(found)])
+
+
+def page(
+    before: str,
+    after: str,
+    parameters: Sequence[tuple[str, Any, Any]],
+    found: Sequence[Change],
+    figures_before: Mapping[str, bytes],
+    figures_after: Mapping[str, bytes],
+) -> str:
+    """Return the same, as :func:`text` does, as a page of HTML, with the runs' figures side by side.
+
+    Parameters
+    ----------
+    figures_before, figures_after : PNG pictures by name
+    """
+    names = dict.fromkeys([*figures_before, *figures_after])
+    encoded = [
+        {name: base64.b64encode(png).decode() for name, png in figures.items()}
+        for figures in (figures_before, figures_after)
+    ]
+    return templates.comparison(
+        before=before,
+        after=after,
+        parameters=[(name, _written(one), _written(other)) for name, one, other in parameters],
+        lines=[_line(change) for change in found],
+        noise=_of_noise(found),
+        figures=[(name, encoded[0].get(name), encoded[1].get(name)) for name in names],
+    )
+
+
+def _of_noise(found: Sequence[Change]) -> str:
+    if any(change.noise is not None for change in found):
+        return f"beyond noise: {SIGNIFICANT:g} standard errors of the difference of means over seeds, or more"
+    return "whether a change is more than noise is not known: run both with 'seeds: 3' or more"
+
+
+def _line(change: Change) -> list[str]:
+    verdict = {None: "", True: "beyond noise", False: "noise"}[change.beyond_noise]
+    values = [_written(value) for value in (change.before, change.after)]
+    difference = "" if change.difference is None else f"{change.difference:+.4g}"
+    return [change.name, *values, difference, verdict]
+
+
+def _written(value: Any) -> str:
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _aligned(rows: Sequence[Sequence[str]], words: int) -> str:
+    """Rows in columns, the first ``words`` to the left, numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k < words else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

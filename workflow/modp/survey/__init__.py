@@ -1,0 +1,1 @@
+"""Question sets, coding, codebooks, coded records, the holdout."""

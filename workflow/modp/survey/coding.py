@@ -1,0 +1,236 @@
+"""Coding: raw columns become codes, by the recipes of a question set."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from modp.base.errors import InputError
+from modp.survey.codebook import Category, Codebook, Question
+from modp.survey.questions import (
+    MAX_CATEGORIES,
+    MISSING,
+    CategoryRecipe,
+    DecileRecipe,
+    QuestionRecipe,
+    QuestionSet,
+)
+
+JITTER = 0.01
+"""Width in dollars, minutes or hours of the noise that splits ties between deciles."""
+
+UNKNOWN = -1
+"""Stands for the place of an answer that no category takes."""
+
+
+def code(
+    columns: Mapping[str, np.ma.MaskedArray],
+    questions: QuestionSet,
+    rng: np.random.Generator,
+    say_unknown: Callable[[str], None] | None = None,
+    kept: np.ndarray | None = None,
+) -> tuple[np.ndarray, Codebook]:
+    """Turn raw columns into codes.
+
+    Parameters
+    ----------
+    columns : raw column name -> integers or words of shape (n,), masked where blank
+    questions : the recipe
+    rng : splits the ties between deciles
+    say_unknown : if given, an answer that no category takes becomes a category of its own, and
+        this is told of it; else it is an error
+    kept : mask of shape (n,), the records that deciles and categories are made of; all if not given.
+        The others, held out, fall into what these made, and change nothing in their codes
+
+    Returns
+    -------
+    codes : int16 of shape (n, Q), the index of the category within its question; ``UNKNOWN`` where
+        ``say_unknown`` is given and only records that are held out give an answer
+    codebook : the questions with the categories' labels
+
+    Raises
+    ------
+    InputError
+        listing every column that holds a value no category takes, with the value and its count
+    """
+    faults: list[str] = []
+    coded, made = [], []
+    if kept is None:
+        kept = np.ones(len(columns[questions.questions[0].source]), bool)
+    for recipe in questions.questions:
+        values = columns[recipe.source]
+        places, question = _code_question(values, recipe, rng, kept)
+        lost = places == UNKNOWN
+        if lost.any():
+            said = _unknown_answers(values[lost], recipe)
+            if say_unknown is None:
+                faults.append(said)
+                continue
+            places[lost], question = _own_categories(values[lost], question, kept[lost])
+            if (lost & kept).any():
+                said = _unknown_answers(values[lost & kept], recipe)
+                say_unknown(f"not in the question set, a category each:{said}")
+        coded.append(places.astype(np.int16))
+        made.append(question)
+    if faults:
+        raise InputError(
+            "the data hold answers that the question set "
+            f"{questions.name!r} does not know:\n" + "\n".join(faults) + "\n"
+            "Add a category for them to the question set, check the vintage of the file, or write "
+            "'unknown: category' in the dataset YAML to give each a category of its own."
+        )
+    pairs = tuple((tuple(one), tuple(other)) for one, other in questions.impossible_pairs)
+    codebook = Codebook(questions.name, tuple(made), pairs)
+    return np.column_stack(coded), codebook
+
+
+def _code_question(
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, rng: np.random.Generator, kept: np.ndarray
+) -> tuple[np.ndarray, Question]:
+    """Places of the categories, shape (n,), ``UNKNOWN`` where there is none."""
+    edges = np.zeros(0)
+    blank = np.ma.getmaskarray(values)
+    labels = {c: text if isinstance(text, str) else text.label for c, text in recipe.categories.items()}
+    if recipe.missing is not None:
+        labels = {MISSING: recipe.missing, **labels}
+    if recipe.in_words:
+        order: list[int | str] = list(labels)
+        places = _places_of_words(values, recipe, order)
+    else:
+        raw = values.filled(0).astype(np.float64)
+        codes, taken = _codes_of_numbers(raw, blank, recipe)
+        if recipe.deciles:
+            known, of = _decile_values(raw, blank, recipe.deciles)
+            codes[known], edges = deciles(of, rng, kept[known])
+            taken |= known
+            shown = kept[known]
+            ranges = _decile_labels(of[shown], blank[known & kept], codes[known & kept], recipe.unit)
+            labels = {**labels, **ranges}
+        order = sorted(labels)
+        places = np.where(taken, np.searchsorted(order, codes), UNKNOWN)
+    if recipe.missing is not None:
+        places[blank] = order.index(MISSING)
+    categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
+    made = "deciles" if recipe.deciles else "merged" if _merges(recipe) else "as coded"
+    return places, Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
+
+
+def _codes_of_numbers(
+    raw: np.ndarray, blank: np.ndarray, recipe: QuestionRecipe
+) -> tuple[np.ndarray, np.ndarray]:
+    """Category codes (n,), and which of the records have one; deciles come later."""
+    codes = np.zeros(len(raw), np.int64)
+    taken = np.zeros(len(raw), bool)
+    intervals = recipe.intervals()
+    if intervals:
+        low, high, target = (np.array(part) for part in zip(*intervals, strict=True))
+        at = np.searchsorted(low, raw, side="right") - 1
+        taken = ~blank & (at >= 0) & (raw <= high[np.maximum(at, 0)])
+        codes[taken] = target[at[taken]]
+    of_blanks = recipe.blank_code()
+    if of_blanks is not None:
+        codes[blank] = of_blanks
+        taken |= blank
+    return codes, taken
+
+
+def _places_of_words(values: np.ma.MaskedArray, recipe: QuestionRecipe, order: list[int | str]) -> np.ndarray:
+    place = {word: order.index(code) for word, code in recipe.words().items()}
+    which, kinds = pd.factorize(values.data)
+    places = np.array([place.get(kind, UNKNOWN) for kind in kinds], np.int64)[which]
+    places[np.ma.getmaskarray(values)] = UNKNOWN
+    return places
+
+
+def _own_categories(
+    values: np.ma.MaskedArray, question: Question, kept: np.ndarray
+) -> tuple[np.ndarray, Question]:
+    """Give each kind of unknown answers (m,) that kept records give a category after the question's own."""
+    blank = np.ma.getmaskarray(values)
+    found = np.unique(values[kept].compressed())
+    extra = [Category(f"value {v}", f"{v}, not in the question set", str(v)) for v in found.tolist()]
+    if (blank & kept).any():
+        extra.append(Category("blank", "blank, not in the question set", "blank"))
+    before = len(question.categories)
+    if before + len(extra) > MAX_CATEGORIES:
+        raise InputError(
+            f"{question.column} would have {before + len(extra):,} categories, more than {MAX_CATEGORIES}: "
+            "is it an identifier? Leave it out, or merge its values in the question set."
+        )
+    places = np.full(len(values), before + len(found) if (blank & kept).any() else UNKNOWN)
+    which = pd.Index(found).get_indexer(values.compressed())
+    places[~blank] = np.where(which >= 0, before + which, UNKNOWN)
+    return places, replace(question, categories=(*question.categories, *extra))
+
+
+def _merges(recipe: QuestionRecipe) -> bool:
+    return any(isinstance(c, CategoryRecipe) for c in recipe.categories.values())
+
+
+def _decile_values(raw: np.ndarray, blank: np.ndarray, recipe: DecileRecipe) -> tuple[np.ndarray, np.ndarray]:
+    """Which records fall into deciles, and the values they are ranked by."""
+    if recipe.of == "all":
+        return np.ones(len(raw), bool), np.where(blank, recipe.blank_as, raw)
+    taken = ~blank & (raw > 0) if recipe.of == "positive" else ~blank
+    return taken, raw[taken]
+
+
+def deciles(
+    values: np.ndarray, rng: np.random.Generator, kept: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut values into ten parts of equal size, ties split at random.
+
+    Parameters
+    ----------
+    values : shape (m,)
+    rng : draws the jitter, uniform in (0, 0.01), that splits ties
+    kept : mask of shape (m,), the values that the parts are of equal size in; all if not given
+
+    Returns
+    -------
+    deciles : integers 1…10 of shape (m,)
+    edges : the nine cuts, of the jittered values; empty if there are no values
+    """
+    kept = np.ones(len(values), bool) if kept is None else kept
+    jittered = values.astype(np.float64)
+    jittered[kept] += rng.uniform(0, JITTER, kept.sum())
+    # A stream of their own, so that the kept values' parts do not depend on how many others there are.
+    jittered[~kept] += rng.spawn(1)[0].uniform(0, JITTER, (~kept).sum())
+    edges = np.quantile(jittered[kept], np.arange(1, 10) / 10) if kept.any() else np.zeros(0)
+    return np.searchsorted(edges, jittered, side="right") + 1, edges
+
+
+def _decile_labels(
+    values: np.ndarray, blank: np.ndarray, which: np.ndarray, unit: str | None
+) -> dict[int, str]:
+    """Decile -> the range of values it holds, for people."""
+    return {k: _decile_label(k, values[which == k], blank[which == k], unit) for k in range(1, 11)}
+
+
+def _decile_label(k: int, values: np.ndarray, blank: np.ndarray, unit: str | None) -> str:
+    if not len(values):
+        return f"decile {k}: no records"
+    parts = ["not asked"] if blank.any() else []
+    known = values[~blank]
+    if len(known):
+        low, high = (_amount(v, unit) for v in (known.min(), known.max()))
+        parts.append(low if low == high else f"{low}–{high}")
+    suffix = f" {unit}" if unit in ("minutes", "hours") and len(known) else ""
+    return f"decile {k}: " + " or ".join(parts) + suffix
+
+
+def _amount(value: float, unit: str | None) -> str:
+    sign = "−" if value < 0 else ""
+    return f"{sign}{'$' if unit == '$' else ''}{abs(value):,.0f}"
+
+
+def _unknown_answers(values: np.ma.MaskedArray, recipe: QuestionRecipe) -> str:
+    blank = int(np.ma.getmaskarray(values).sum())
+    found, counts = np.unique(values.compressed(), return_counts=True)
+    parts = [f"{v} ({c:,} records)" for v, c in zip(found[:5].tolist(), counts[:5].tolist(), strict=True)]
+    if len(found) > 5:
+        parts.append(f"and {len(found) - 5} more values")
+    if blank:
+        parts.append(f"blank ({blank:,} records)")
+    return f"  {recipe.source}: {', '.join(parts)}"

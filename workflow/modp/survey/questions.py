@@ -1,0 +1,357 @@
+"""Question sets: the declarative recipe from raw columns to questions with categories."""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from modp.base.config import Strict, check
+from modp.base.errors import InputError, did_you_mean
+
+MISSING = -1
+
+RESERVED = ("record", "entropy_bits")
+"""Columns of a synthetic table that are no questions."""
+
+MAX_CATEGORIES = 1000
+"""Above this a question is surely an identifier: its one-hot block would fill the memory."""
+
+STATE = "STATE"
+
+
+class CategoryRecipe(Strict):
+    """A category made of several raw values.
+
+    ``values`` lists integers, ranges (``3..5``, ``..1949``, ``2020..``, both ends included) and
+    ``blank``, separated by commas; or it is a list of words.
+    """
+
+    label: str
+    values: str | int | list[int | str]
+
+    @property
+    def parts(self) -> list[str]:
+        """The comma-separated parts of ``values``, or its words."""
+        if isinstance(self.values, list):
+            return [str(value) for value in self.values]
+        return [part.strip() for part in str(self.values).split(",")]
+
+
+class DecileRecipe(Strict):
+    """Ten categories of equal size.
+
+    ``of: positive`` takes the values above zero, ``of: known`` all values; ``of: all`` takes every
+    record, with a blank standing for the value ``blank_as``.
+    """
+
+    of: Literal["positive", "known", "all"]
+    blank_as: int | None = None
+
+    @model_validator(mode="after")
+    def _blank_needs_all(self) -> "DecileRecipe":
+        if (self.blank_as is not None) != (self.of == "all"):
+            raise ValueError("'blank_as' goes with 'of: all', and 'of: all' needs it")
+        return self
+
+
+Categories = dict[int | str, str | CategoryRecipe]
+
+
+class Correction(Strict):
+    """What takes the place of a question's own keys where the dataset says ``faithful: false``."""
+
+    missing: str | None = None
+    categories: Categories = Field(default_factory=dict)
+    deciles: DecileRecipe | None = None
+
+
+class QuestionRecipe(Strict):
+    """How one question is made of one raw column.
+
+    The keys of ``categories`` are numbers, or words where the column holds words.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
+    label: str
+    column: str | None = None
+    missing: str | None = None
+    categories: Categories = Field(default_factory=dict)
+    deciles: DecileRecipe | None = None
+    unit: Literal["$", "minutes", "hours"] | None = None
+    corrected: Correction | None = None
+
+    @property
+    def source(self) -> str:
+        """The raw column's name."""
+        return self.column or self.name
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all categories that the recipe makes, as text."""
+        blank = [MISSING] if self.missing is not None else []
+        return [str(code) for code in [*blank, *self.categories, *(range(1, 11) if self.deciles else [])]]
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the column's answers are words, not numbers."""
+        return any(isinstance(code, str) for code in self.categories)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "QuestionRecipe":
+        if not self.categories and not self.deciles:
+            raise ValueError("a question needs 'categories' or 'deciles'")
+        if len(self.categories) > MAX_CATEGORIES:
+            raise ValueError(f"more than {MAX_CATEGORIES} categories: is this an identifier?")
+        if self.in_words:
+            self._require_words()
+        else:
+            self._require_numbers()
+        if self.corrected:
+            self.right()
+        return self
+
+    def _require_words(self) -> None:
+        numbers = [code for code in self.categories if isinstance(code, int)]
+        if numbers:
+            raise ValueError(f"some categories are words: put quotes around {numbers[0]} too")
+        if self.deciles:
+            raise ValueError("deciles are of numbers, and the categories are words")
+        if all(re.fullmatch(r"[-+]?\d+", word) for word in self.words()):
+            raise ValueError("these categories are numbers: write their keys without quotes")
+        odd = [code for code in self.categories if re.match(rf"({MISSING}|blank|value .*)$", str(code))]
+        if odd:
+            raise ValueError(f"{odd[0]!r} cannot be a category's key: it has a meaning of its own")
+        for code, category in self.categories.items():
+            if isinstance(category, CategoryRecipe) and not isinstance(category.values, list):
+                raise ValueError(f"category {code!r}: write its values as a list of words, [a, b]")
+        self.words()
+
+    def _require_numbers(self) -> None:
+        for code, category in self.categories.items():
+            words = category.values if isinstance(category, CategoryRecipe) else []
+            if isinstance(words, list) and any(isinstance(word, str) for word in words):
+                raise ValueError(f"category {code} lists words; then its key must be a word, in quotes")
+        beside = set(self.categories) - ({0} if self.deciles and self.deciles.of == "positive" else set())
+        if self.deciles and beside:
+            raise ValueError(
+                "beside deciles only the category 0 (the value zero) is possible, with 'of: positive'"
+            )
+        if self.deciles and self.deciles.of == "all" and self.missing:
+            raise ValueError("deciles of all records leave nothing for 'missing'")
+        if self.missing is not None and (MISSING in self.categories or self._lists_blank()):
+            raise ValueError("'missing' and a category of its own both take the blanks; keep one of them")
+        if len(self._lists_blank()) > 1:
+            raise ValueError("two categories both take the blanks; keep one of them")
+        if self.deciles and (self._lists_blank() or self.intervals() not in ([], [(0, 0, 0)])):
+            raise ValueError("beside deciles the category 0 holds the value 0 and nothing else")
+        self.intervals()
+
+    def right(self) -> "QuestionRecipe":
+        """Return the question with its corrections, or as it is if there are none."""
+        if self.corrected is None:
+            return self
+        content = self.model_dump(exclude={"corrected"}) | self.corrected.model_dump(exclude_unset=True)
+        return QuestionRecipe.model_validate(content)
+
+    def intervals(self) -> list[tuple[float, float, int]]:
+        """Return (lowest, highest, code) of every range of raw values, ascending.
+
+        Raises
+        ------
+        ValueError
+            if a range cannot be read, or a value stands in two categories
+        """
+        found = []
+        for code, category in self.categories.items():
+            assert isinstance(code, int)
+            parts = [str(code)] if isinstance(category, str) else category.parts
+            found += [(*_range(part), code) for part in parts if part != "blank"]
+        found.sort()
+        for (_, high, first), (low, _, second) in itertools.pairwise(found):
+            if low <= high:
+                raise ValueError(f"the value {low:g} is in both category {first} and {second}")
+        return found
+
+    def words(self) -> dict[str, str]:
+        """Return raw word -> category code, for a question in words.
+
+        Raises
+        ------
+        ValueError
+            if a word stands in two categories
+        """
+        found: dict[str, str] = {}
+        for code, category in self.categories.items():
+            for word in [str(code)] if isinstance(category, str) else category.parts:
+                if word in found:
+                    raise ValueError(f"the word {word!r} is in both category {found[word]!r} and {code!r}")
+                found[word] = str(code)
+        return found
+
+    @property
+    def listed(self) -> set[int]:
+        """The single numbers that categories name, ranges left aside."""
+        return set() if self.in_words else {int(low) for low, high, _ in self.intervals() if low == high}
+
+    def values_of(self, code: int | str) -> str:
+        """Return the raw values of a category as the question set writes them, empty for deciles."""
+        category = self.categories.get(code)
+        if isinstance(category, CategoryRecipe):
+            return ", ".join(category.parts)
+        if category is None:
+            return "blank" if code == MISSING and self.missing is not None else ""
+        return str(code)
+
+    def blank_code(self) -> int | None:
+        """Return the code of the category that a blank belongs to, or None."""
+        return MISSING if self.missing is not None else next(iter(self._lists_blank()), None)
+
+    def _lists_blank(self) -> list[int]:
+        """The categories whose values include ``blank``, in a question of numbers."""
+        return [
+            int(code)
+            for code, category in self.categories.items()
+            if isinstance(category, CategoryRecipe) and "blank" in category.parts
+        ]
+
+
+class QuestionSet(Strict):
+    """The questions of a data set, in the order of their blocks.
+
+    ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
+    categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
+    together.
+    """
+
+    name: str
+    title: str
+    records: Literal["persons", "housing"]
+    questions: list[QuestionRecipe] = Field(min_length=2)
+    impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+
+    @field_validator("questions")
+    @classmethod
+    def _no_question_twice(cls, questions: list[QuestionRecipe]) -> list[QuestionRecipe]:
+        names = [q.name for q in questions]
+        for name in RESERVED:
+            if name in names:
+                raise ValueError(f"a question cannot be called {name!r}, a column that synthetic tables add")
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"question(s) listed twice: {', '.join(twice)}")
+        return questions
+
+    @model_validator(mode="after")
+    def _impossible_is_of_known_categories(self) -> "QuestionSet":
+        for at, rule in enumerate(self.impossible):
+            try:
+                self._pair(rule)
+            except ValueError as fault:
+                raise ValueError(f"impossible.{at}: {fault}") from None
+        return self
+
+    @property
+    def impossible_pairs(self) -> list[tuple[list[str], list[str]]]:
+        """For each entry of ``impossible`` the categories on its two sides, named as ``SEX=1``."""
+        return [self._pair(rule) for rule in self.impossible]
+
+    def _pair(self, rule: Mapping[str, str | int | list[int | str]]) -> tuple[list[str], list[str]]:
+        if len(rule) != 2:
+            raise ValueError(f"name two questions, not {len(rule)}")
+        sides = []
+        by_name = {q.name: q for q in self.questions}
+        for name, wanted in rule.items():
+            if name not in by_name:
+                raise ValueError(f"there is no question {name!r}{did_you_mean(name, by_name)}")
+            sides.append([f"{name}={code}" for code in _chosen(wanted, by_name[name])])
+        return sides[0], sides[1]
+
+    @property
+    def columns(self) -> list[str]:
+        """The raw columns needed, without repeats."""
+        return list(dict.fromkeys(q.source for q in self.questions))
+
+    @property
+    def columns_of_words(self) -> set[str]:
+        """Those of ``columns`` whose answers are words."""
+        return {q.source for q in self.questions if q.in_words}
+
+    @model_validator(mode="after")
+    def _a_column_is_of_one_kind(self) -> "QuestionSet":
+        both = self.columns_of_words & {q.source for q in self.questions if not q.in_words}
+        if both:
+            raise ValueError(f"column(s) read as words and as numbers: {', '.join(sorted(both))}")
+        return self
+
+    def fitted(self, faithful: bool, leave_out: Sequence[str], states: Mapping[int, str]) -> "QuestionSet":
+        """Return the question set as a data set wants it.
+
+        Parameters
+        ----------
+        faithful : as the paper did it, or with the corrections that questions state
+        leave_out : names of questions to do without
+        states : FIPS code -> name, the categories of a last question STATE; empty for none
+
+        Raises
+        ------
+        InputError
+            if a question to leave out does not exist, or fewer than two remain
+        """
+        names = [q.name for q in self.questions]
+        for name in leave_out:
+            if name not in names:
+                raise InputError(
+                    f"leave_out: there is no question {name!r} in {self.name!r}{did_you_mean(name, names)}"
+                )
+        chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
+        if states:
+            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
+        kept = {q.name for q in chosen}
+        content = {
+            "name": self.name,
+            "title": self.title,
+            "records": self.records,
+            "questions": chosen,
+            "impossible": [rule for rule in self.impossible if kept >= set(rule)],
+        }
+        return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
+
+
+def _chosen(wanted: str | int | list[int | str], question: QuestionRecipe) -> list[str]:
+    """The codes of a question's categories that an entry of ``impossible`` means."""
+    if isinstance(wanted, str) and wanted.startswith("not ") and wanted not in question.codes:
+        others = _chosen(wanted.removeprefix("not "), question)
+        return [code for code in question.codes if code not in others]
+    if isinstance(wanted, list):
+        parts = [str(part) for part in wanted]
+    else:
+        parts = [str(wanted)] if question.in_words else [p.strip() for p in str(wanted).split(",")]
+    chosen: list[str] = []
+    for part in parts:
+        if part in question.codes:
+            found = [part]
+        elif question.in_words or ".." not in part:
+            found = []
+        else:
+            low, high = _range(part)
+            found = [code for code in question.codes if low <= int(code) <= high]
+        if not found:
+            raise ValueError(f"{question.name} has no category {part}{did_you_mean(part, question.codes)}")
+        chosen += found
+    return chosen
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, dots, high = text.partition("..")
+    try:
+        if not dots:
+            return float(int(low)), float(int(low))
+        ends = float(int(low)) if low else -np.inf, float(int(high)) if high else np.inf
+    except ValueError:
+        raise ValueError(f"cannot read the values {text!r}: write 3, 3..5, ..5, 3..") from None
+    if ends[0] > ends[1]:
+        raise ValueError(f"the range {text!r} runs backwards")
+    return ends
