@@ -10,11 +10,11 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/acquire.smk"
 include: "workflow/rules/code.smk"
 include: "workflow/rules/train.smk"
-include: "workflow/rules/private.smk"
 include: "workflow/rules/synthesize.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/private.smk"
 include: "workflow/rules/anonymeter.smk"
 
 
@@ -24,9 +24,9 @@ rule all:
     input:
         rules.acquired.input,
         rules.coded.input,
-        rules.trained.input,
-        expand(rules.synthesize.output, model=MODELS),
-        expand(rules.frontier.output, model=TRAINED),
+        expand(rules.fit.output, model=MODELS),
+        expand(rules.instances.output, model=INSTANCED),
+        expand(rules.frontier.output, model=CURVED),
         rules.reported.input,
         rules.page.output,
         rules.cards.input,

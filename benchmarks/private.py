@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 from stationary import SEEDS, distances, ideal, row, timed
 
-from modp.draws import sweeps
+from modp.crosstabs.pairs import crosstab
 from modp.models.private import budget
 from modp.models.private import fitting as private
 from modp.pipeline.params import Selection
@@ -27,10 +27,10 @@ def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
     codebook = Codebook.from_json(path.with_suffix(".json").read_text(encoding="utf-8"))
     codes, _ = records.read(path, codebook)
     starts, n = codebook.block_starts, len(codes)
-    true = sweeps.crosstab(codes, starts, threads)
+    true = crosstab(codes, starts, threads)
 
     def measured(records: np.ndarray) -> np.ndarray:
-        counts = sweeps.crosstab(records, starts, threads) * (n / len(records))
+        counts = crosstab(records, starts, threads) * (n / len(records))
         return distances(true, counts, starts)[:3]
 
     best = ideal(codes, measured)

@@ -19,6 +19,7 @@ from steps import ROOT, enlarged
 from modp.base import seeds
 from modp.base.config import load
 from modp.crosstabs import triples
+from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess, sweeps
 from modp.measures.accuracy import cell_sets, log_ratio, summarise
 from modp.models.stationary import model as stationary
@@ -55,7 +56,7 @@ def one_sweep(threads: int) -> None:
     for name, work in {
         "sweep": lambda: sweeps.sweep(chains, tables, 1, 1, threads),
         "sweep with entropy": lambda: sweeps.sweep(chains, tables, 1, 1, threads, entropy=True),
-        "crosstab": lambda: sweeps.crosstab(codes, starts, threads),
+        "crosstab": lambda: crosstab(codes, starts, threads),
         "residuals of the pseudo-likelihood": lambda: sweeps.residuals(codes, tables, threads),
     }.items():
         work()
@@ -81,7 +82,7 @@ def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: i
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
     sizes = np.diff(starts)
     three = triples.chosen(len(sizes), np.random.default_rng(0))
-    tables = (sweeps.crosstab(codes, starts, threads) for codes in (true, other))
+    tables = (crosstab(codes, starts, threads) for codes in (true, other))
     cells = triples.compare(true, other, sizes, three, threads).cells
     return np.concatenate([distances(*tables, starts), [cells.median, cells.mean_abs, cells.rms]])
 

@@ -15,7 +15,8 @@ import torch
 
 from modp.base import seeds
 from modp.base.config import load
-from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess
 from modp.measures import attacks
 from modp.models.blades import network as blades

@@ -8,7 +8,7 @@ from conftest import codes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp.crosstabs.pairs import structural_zeros
+from modp.crosstabs.cells import structural_zeros
 from modp.draws import independent
 from modp.measures import attacks
 from modp.models.stationary import model as stationary

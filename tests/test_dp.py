@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.base.errors import InputError
-from modp.draws import sweeps
+from modp.crosstabs.pairs import crosstab
 from modp.models.private import budget
 
 STARTS = np.array([0, 2, 5])
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 2], [1, 0]], np.int16)
-COUNTS = sweeps.crosstab(CODES, STARTS, 1)
+COUNTS = crosstab(CODES, STARTS, 1)
 RHO = Fraction(1, 10)
 
 
@@ -103,7 +103,7 @@ def test_choice_has_the_probabilities_of_the_exponential_mechanism():
 
 
 def test_what_one_record_adds_to_a_score_is_at_most_one():
-    more = sweeps.crosstab(np.vstack([CODES, [[1, 1]]]).astype(np.int16), STARTS, 1)
+    more = crosstab(np.vstack([CODES, [[1, 1]]]).astype(np.int16), STARTS, 1)
     expected = np.full((5, 5), 0.7)
     one, other = (np.abs(counts - expected)[:2, 2:].sum() for counts in (COUNTS, more))
     assert abs(one - other) <= 1 + 1e-12

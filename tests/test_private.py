@@ -13,10 +13,11 @@ from conftest import codebook_of
 from test_stationary import STARTS, correlated, expected_crosstab
 
 from modp.base.errors import InputError
+from modp.base.output import Log
 from modp.cli import epsilon, fit_private
-from modp.cli.output import Log
 from modp.crosstabs import pairs
-from modp.draws import postprocess, sweeps
+from modp.crosstabs.pairs import crosstab
+from modp.draws import postprocess
 from modp.models.private import budget
 from modp.models.private import fitting as private
 from modp.models.stationary import model as stationary
@@ -29,7 +30,7 @@ QUICK = private.Settings(sweeps=4, last_sweeps=10, chains=2000)
 
 
 def released(codes, rho=10.0, settings=QUICK, noise=1, seed=1, threads=1, excluded=NOTHING, kind=budget.Gate):
-    gate = kind(sweeps.crosstab(codes, STARTS, 1), STARTS, rho, np.random.default_rng(noise))
+    gate = kind(crosstab(codes, STARTS, 1), STARTS, rho, np.random.default_rng(noise))
     return private.release(gate, STARTS, excluded, settings, seed, threads, lambda _: None), gate
 
 
@@ -101,7 +102,7 @@ def test_the_whole_budget_is_spent_and_the_history_says_on_what(selection):
 def test_with_a_large_budget_the_pair_tables_are_the_true_ones():
     codes = correlated(20_000)
     release, _ = released(codes, 1000.0, replace(QUICK, last_sweeps=40))
-    counts, n = sweeps.crosstab(codes, STARTS, 1), len(codes)
+    counts, n = crosstab(codes, STARTS, 1), len(codes)
     z = (expected_crosstab(release.model) * n - counts) / np.sqrt(counts + 1)
     independent = np.outer(np.diag(counts), np.diag(counts)) / n
     apart = np.abs((independent - counts) / np.sqrt(counts + 1))[~pairs.within_question(STARTS)]
@@ -115,7 +116,7 @@ def test_a_large_table_that_is_far_from_independent_does_not_carry_the_fit_away(
     same = np.repeat(np.arange(40), 5_000)
     codes = np.column_stack([same, same, same % 2]).astype(np.int16)
     starts = np.array([0, 40, 80, 82])
-    gate = budget.Gate(sweeps.crosstab(codes, starts, 1), starts, 100.0, np.random.default_rng(1))
+    gate = budget.Gate(crosstab(codes, starts, 1), starts, 100.0, np.random.default_rng(1))
     found = private.release(gate, starts, np.zeros((82, 82), bool), QUICK, 1, 2, lambda _: None)
     shares = np.bincount(found.codes[:, 0], minlength=40) / len(found.codes)
     assert shares.min() > 0.5 / 40 and shares.max() < 2 / 40
@@ -127,7 +128,7 @@ def test_only_measured_pairs_have_weights_and_the_strongest_is_measured():
     release, _ = released(codes, 5.0, replace(QUICK, pairs=1 / 3))
     assert len(release.history) == 2
     line = release.history[1]
-    counts = sweeps.crosstab(codes, STARTS, 1)
+    counts = crosstab(codes, STARTS, 1)
     away = np.abs(counts - np.outer(np.diag(counts), np.diag(counts)) / len(codes))
     blocks = [slice(a, b) for a, b in itertools.pairwise(STARTS)]
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -146,7 +147,7 @@ def test_where_noise_drowns_everything_the_model_is_nearly_independent():
 
 def test_stated_zeros_are_never_drawn_and_the_samples_own_are_not_known():
     codes = correlated(3000)
-    zeros = pairs.structural_zeros(sweeps.crosstab(codes, STARTS, 1), STARTS)
+    zeros = pairs.structural_zeros(crosstab(codes, STARTS, 1), STARTS)
     assert zeros[4, 8]
     stated, _ = released(codes, 2.0, excluded=zeros)
     assert not postprocess.violations(stated.codes, zeros, STARTS).any()
@@ -162,7 +163,7 @@ def test_groups_that_no_sweep_connects_get_their_shares():
     excluded = np.zeros((4, 4), bool)
     excluded[[0, 3, 1, 2], [3, 0, 2, 1]] = True
     answers = (np.arange(5000) % 10 < 2).astype(np.int16)
-    counts = sweeps.crosstab(np.column_stack([answers, answers]), starts, 1)
+    counts = crosstab(np.column_stack([answers, answers]), starts, 1)
     gate = budget.Gate(counts, starts, 1000.0, np.random.default_rng(1))
     release = private.release(gate, starts, excluded, QUICK, 1, 1, lambda _: None)
     assert (release.codes[:, 0] == release.codes[:, 1]).all()

@@ -22,8 +22,8 @@ from PIL import Image
 
 from modp.__main__ import main
 from modp.base.config import load
+from modp.base.output import Log, time_of
 from modp.cli import figure
-from modp.cli.output import Log, time_of
 from modp.pipeline.params import Params
 from modp.report import card, explorer, page, plot
 from modp.summaries.tables import MEASURES

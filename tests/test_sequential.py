@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.pairs import crosstab
 from modp.draws import sequential
 from modp.draws.postprocess import violations
 from modp.draws.sweeps import tables

@@ -10,6 +10,7 @@ from test_sweep import probabilities, states
 
 from modp.base.errors import InputError
 from modp.crosstabs import pairs
+from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess, sweeps
 from modp.models.stationary import model as stationary
 from modp.models.stationary.model import Settings, State, Stationary
@@ -56,7 +57,7 @@ def expected_crosstab(model: Stationary) -> np.ndarray:
 
 def test_fit_recovers_every_pair_table(fit):
     codes = correlated(20_000)
-    counts = sweeps.crosstab(codes, STARTS, 1)
+    counts = crosstab(codes, STARTS, 1)
     n, expected = len(codes), expected_crosstab(fit[0])
     z = (expected * n - counts) / np.sqrt(counts + 1)
     # By enumeration, so without sampling noise: a fraction of what sampling noise would be.
@@ -81,7 +82,7 @@ def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
     model, _, _ = stationary.fit(
         codes, STARTS, Settings(exchanges=0, most_windows=3), 1, 2, lambda _: None, device=other
     )
-    counts = sweeps.crosstab(codes, STARTS, 1)
+    counts = crosstab(codes, STARTS, 1)
     z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
     assert np.sqrt((z**2).mean()) < 0.2
     drawn, bits, _ = stationary.sample(model, codes, 2, 1, 1, other)
@@ -90,7 +91,7 @@ def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
 
 def test_model_is_symmetric_and_keeps_its_zeros(fit):
     model, chains, _, _ = fit
-    zeros = pairs.structural_zeros(sweeps.crosstab(correlated(20_000), STARTS, 1), STARTS)
+    zeros = pairs.structural_zeros(crosstab(correlated(20_000), STARTS, 1), STARTS)
     assert np.array_equal(model.excluded, zeros) and zeros[4, 8] and zeros[8, 4]
     assert np.array_equal(model.w, model.w.T)
     assert not model.w[pairs.within_question(STARTS) | zeros].any()
@@ -125,7 +126,7 @@ def test_chains_come_in_the_order_of_the_records():
     w = np.zeros((4, 4))
     w[[0, 2, 1, 3], [2, 0, 3, 1]] = 30
     model = Stationary(w, np.zeros(4), np.zeros((4, 4), bool), np.array([0, 2, 4]))
-    target = sweeps.crosstab(codes, model.block_starts, 1)
+    target = crosstab(codes, model.block_starts, 1)
     quick = Settings(exchanges=0, most_windows=1, levels=(1e-9,))
     _, chains, _ = stationary.match(model, target, codes, quick, 1, 1, lambda _: None)
     assert np.array_equal(chains, codes)
@@ -140,7 +141,7 @@ def test_divergence_halves_the_steps_and_goes_on():
     assert steps[0] == 1.0 and steps[-1] < 1.0
     before, after = ([i.discrepancy for i in history if i.step == step] for step in (1.0, 0.5))
     assert max(before[-10:]) > 20 and after[0] < 4  # from the last good weights and chains
-    counts = sweeps.crosstab(codes, STARTS, 1)
+    counts = crosstab(codes, STARTS, 1)
     z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
     assert np.sqrt((z**2).mean()) < 1.0
 
@@ -159,8 +160,8 @@ def test_sample_moves_away_from_its_records_but_keeps_the_crosstab(fit):
     assert changed.shape == (10,) and (changed > 0.1).all()
     assert entropy.shape == (len(codes),) and (entropy > 0).all()
     assert entropy.max() <= np.log2(SIZES).sum() + 1e-6
-    counts = sweeps.crosstab(codes, STARTS, 1)
-    z = (sweeps.crosstab(drawn, STARTS, 1) - counts) / np.sqrt(counts + 1)
+    counts = crosstab(codes, STARTS, 1)
+    z = (crosstab(drawn, STARTS, 1) - counts) / np.sqrt(counts + 1)
     assert 0.1 < np.sqrt((z**2).mean()) < 1.5
     again, _, _ = stationary.sample(model, codes, 10, 3, 1)
     assert np.array_equal(drawn, again)
@@ -188,16 +189,14 @@ def test_real_records_come_as_near_as_a_bootstrap(sample):
     starts = codebook.block_starts
     model, _, _ = stationary.fit(codes, starts, Settings(exchanges=0), 1, 2, lambda _: None)
     drawn, _, _ = stationary.sample(model, codes, 20, 1, 2)
-    counts = sweeps.crosstab(codes, starts, 2)
+    counts = crosstab(codes, starts, 2)
     assert not postprocess.violations(drawn, model.excluded, starts).any()
     rng = np.random.default_rng(1)
     resampled = codes[rng.integers(0, len(codes), len(codes))]
     upper = np.triu(~pairs.within_question(starts))
 
     def rms(other: np.ndarray) -> float:
-        return float(
-            np.sqrt((np.log((sweeps.crosstab(other, starts, 2) + 1) / (counts + 1))[upper] ** 2).mean())
-        )
+        return float(np.sqrt((np.log((crosstab(other, starts, 2) + 1) / (counts + 1))[upper] ** 2).mean()))
 
     assert rms(drawn) < 1.1 * rms(resampled)
 
@@ -314,7 +313,7 @@ def test_fewer_chains_start_at_some_of_the_records_and_fit_all():
     codes = correlated(20_000)
     model, chains, history, _ = fitted(codes, Settings(chains=5_000, exchanges=0))
     assert chains.shape == (5_000, 3)
-    counts = sweeps.crosstab(codes, STARTS, 1)
+    counts = crosstab(codes, STARTS, 1)
     z = (expected_crosstab(model) * len(codes) - counts) / np.sqrt(counts + 1)
     assert np.sqrt((z**2).mean()) < 0.4
     assert 0.3 < history[-1].discrepancy < 3

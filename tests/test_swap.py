@@ -4,7 +4,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.pairs import crosstab
 from modp.draws import swap
 from modp.draws.postprocess import violations
 from modp.draws.swap import Limits, Problem

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.crosstabs import pairs
+from modp.crosstabs.pairs import crosstab
 from modp.draws import gibbs, independent, postprocess, sweeps
 from modp.survey import records
 
@@ -322,8 +323,8 @@ def test_crosstab_is_that_of_matrix_products(sample):
     codes = np.tile(codes, (3, 1))[: 4 * sweeps.ROWS_AT_ONCE + 77]
     expected = pairs.crosstab(codes, codebook.block_starts)
     for threads in (1, 2):
-        assert np.array_equal(sweeps.crosstab(codes, codebook.block_starts, threads), expected)
-    assert not sweeps.crosstab(codes[:0], codebook.block_starts, 2).any()
+        assert np.array_equal(crosstab(codes, codebook.block_starts, threads), expected)
+    assert not crosstab(codes[:0], codebook.block_starts, 2).any()
 
 
 def test_residuals_by_hand():

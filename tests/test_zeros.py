@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from conftest import question_set
+from modp.cli.zeros import zeros_of
 
 from modp.base.errors import InputError
-from modp.cli.zeros import zeros_of
-from modp.crosstabs.pairs import crosstab, structural_zeros
+from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.pairs import crosstab
 from modp.draws.postprocess import violations
 from modp.models.stationary import model as stationary
 from modp.models.stationary.model import Settings

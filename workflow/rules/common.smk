@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 from modp.pipeline import engines
 from modp.base.config import check, load
 from modp.base.errors import InputError
-from modp.pipeline.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, RELEASED, Params
+from modp.pipeline.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.survey.questions import QuestionSet
@@ -39,23 +39,30 @@ RESULTS = f"{PARAMS.results}/{NAME}"
 LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
-STATIONARY = list(PARAMS.stationary)
-PRIVATE = list(PARAMS.private)
-TRAINED = [*MODELS, *STATIONARY]
-ALL_MODELS = [*TRAINED, *PRIVATE]
-CELLS, SUMMARY, PRIVACY = "cells.parquet", "summary.json", "privacy.parquet"
-TRIPLES = "triples.parquet"
-ATTACK, ROC = "attack.parquet", "roc.parquet"
+ROWS = {row.row: row for row in PARAMS.rows}
+MEASURED = [*PARAMS.names, MARGINALS]
 ENDS = (BOOTSTRAP, MARGINALS)
-TABLES = ("accuracy", "three_way", "privacy", "attacks", "mixing", "questions", "answers_by_blade")
-DRAWN = list(PARAMS.rows[1:])
-MEASURED = [*PARAMS.rows, MARGINALS]
-PUBLISHED = "workflow/published/accuracy.yaml"
-VARIANTS = {variant.row: variant for variant in PARAMS.variants}
-PASSED_THROUGH = list(dict.fromkeys(v.model for v in PARAMS.variants if v.pass_through))
-TRACED = [*STATIONARY, *PASSED_THROUGH]
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
-SWEPT = {swept.row: swept for swept in PARAMS.swept}
+CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
+PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
+TABLES = ["accuracy", "three_way", "privacy", "attacks", "mixing", "questions"]
+TABLES += ["answers_by_blade"] if PARAMS.answers_by_blade else []
+PUBLISHED = "workflow/published/accuracy.yaml"
+
+
+def models_that_can(part):
+    """The models whose family has this part."""
+    return [name for name in MODELS if PARAMS.family_of(name).can(part)]
+
+
+INSTANCED = models_that_can("instances")
+CURVED = models_that_can("curve")
+CHAINED = models_that_can("chains")
+GUARANTEED = models_that_can("guarantee")
+TRAINED = [name for name in MODELS if PARAMS.family_of(name).trains]
+# Of models with instances, which all have the same kind of curve, those that have a point on it.
+TRACED = [name for name in CURVED if name not in INSTANCED]
+TRACED += dict.fromkeys(row.model for row in PARAMS.rows if getattr(row, "pass_through", 0))
 
 engines.trust_what_dvc_brought(RAW, RESULTS)
 
@@ -69,9 +76,9 @@ def one_of(names):
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
-def code_of(step):
-    """The modules that a step runs, as inputs: a changed module makes its results stale."""
-    return engines.modules_of(step)
+def code_of(step, name=None):
+    """The modules that a step runs for a model or row: a changed module makes its results stale."""
+    return engines.code_of(step, PARAMS.family_of(name) if name else None)
 
 
 def template(name):
@@ -87,8 +94,9 @@ def weights_of(row):
     return f"{RESULTS}/{row.partition('/')[0]}/model.safetensors"
 
 
-def family_of(row):
-    return "stationary" if Path(row).parts[0] in [*STATIONARY, *PRIVATE] else "blades"
+def family_of(name):
+    """The name of a model's or row's family, for the command line."""
+    return PARAMS.family_of(name).name
 
 
 def frontier(model):
@@ -97,7 +105,7 @@ def frontier(model):
 
 def cores_of_a_fit(_):
     """Many models fitted side by side use the cores better than one after the other on all."""
-    together = len(ALL_MODELS) if engines.ran_everything(workflow) else 1
+    together = len(MODELS) if engines.ran_everything(workflow) else 1
     return min(4, max(1, (workflow.cores or 4) // together))
 
 
@@ -111,6 +119,11 @@ def gates(model):
 
 def instance(model, number):
     return f"{RESULTS}/instances/{model}/{number}.parquet"
+
+
+def instances_of(model, number):
+    """The instances that a model's rows are made of, where its family has such."""
+    return [instance(model, k + 1) for k in range(number)] if model in INSTANCED else []
 
 
 def synthetic(row):

@@ -18,8 +18,8 @@ FIGURES = {
         [],
         [f"{RESULTS}/tables/attacks.parquet", measures(MARGINALS, CELLS)],
     ),
-    **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in STATIONARY},
-    "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
+    **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in CHAINED},
+    "three_way": ("three_way", PARAMS.names, [measures(row, TRIPLES) for row in PARAMS.names]),
     "training": (
         "training",
         TRAINED,

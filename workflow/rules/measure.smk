@@ -1,120 +1,106 @@
 rule measure:
-    """Compare one synthetic table with the true records, cell by cell of the crosstab."""
-    input:
-        records=rules.code.output.records,
-        codebook=rules.code.output.codebook,
-        synthetic=lambda w: synthetic(w.row),
-        code=code_of("measure"),
-    output:
-        cells=measures("{row}", CELLS),
-        summary=measures("{row}", SUMMARY),
-        triples=measures("{row}", TRIPLES),
-    log:
-        f"{LOGS}/measures/{{row}}.log",
-    wildcard_constraints:
-        row=one_of(MEASURED),
-    params:
-        drawn=lambda w: "" if w.row in ENDS else "--drawn",
-        zeros=PARAMS.zeros,
-        seed=PARAMS.seed,
-    shell:
-        "python -m modp measure --records {input.records:q} --codebook {input.codebook:q}"
-        " --synthetic {input.synthetic:q} {params.drawn} --zeros {params.zeros} --cells {output.cells:q}"
-        " --summary {output.summary:q} --triples {output.triples:q} --seed {params.seed}"
-        " --log {log:q}"
-
-
-rule privacy:
-    """Measure in how large a crowd the records of one drawn table hide."""
-    input:
-        records=rules.code.output.records,
-        codebook=rules.code.output.codebook,
-        synthetic=lambda w: synthetic(w.row),
-        code=code_of("privacy"),
-    output:
-        measures("{row}", PRIVACY),
-    log:
-        f"{LOGS}/privacy/{{row}}.log",
-    wildcard_constraints:
-        row=one_of(DRAWN),
-    params:
-        seed=PARAMS.seed,
-    shell:
-        "python -m modp privacy --records {input.records:q} --codebook {input.codebook:q}"
-        " --synthetic {input.synthetic:q} --row {wildcards.row:q} --seed {params.seed}"
-        " --out {output:q} --log {log:q}"
-
-
-rule attack:
-    """Measure what one table tells of the people whom the models saw, against those held out."""
+    """Measure one table: its crosstabs against the true ones, its crowds, and what attacks on it find."""
     input:
         records=rules.code.output.records,
         holdout=rules.code.output.holdout,
         codebook=rules.code.output.codebook,
         synthetic=lambda w: synthetic(w.row),
-        weights=lambda w: [] if w.row in ENDS else weights_of(w.row),
-        code=code_of("attack"),
+        weights=lambda w: weights_of(w.row),
+        code=lambda w: code_of("measure", w.row),
     output:
+        cells=measures("{row}", CELLS),
+        summary=measures("{row}", SUMMARY),
+        triples=measures("{row}", TRIPLES),
         attack=measures("{row}", ATTACK),
         roc=measures("{row}", ROC),
+        crowds=measures("{row}", PRIVACY),
     log:
-        f"{LOGS}/attack/{{row}}.log",
+        f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
-        row=one_of(MEASURED),
+        row=one_of(ROWS),
     params:
-        family=lambda w: family_of(w.row),
+        drawn=lambda w, output: ["--family", family_of(w.row), "--crowds", output.crowds],
         attacked=PARAMS.attacked,
+        zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
-        "python -m modp attack --records {input.records:q} --holdout {input.holdout:q}"
+        "python -m modp measure --records {input.records:q} --holdout {input.holdout:q}"
         " --codebook {input.codebook:q} --synthetic {input.synthetic:q} --row {wildcards.row:q}"
-        " --family {params.family} --weights {input.weights:q} --attacked {params.attacked:q}"
-        " --seed {params.seed} --out {output.attack:q} --roc {output.roc:q} --log {log:q}"
+        " {params.drawn:q} --weights {input.weights:q} --zeros {params.zeros}"
+        " --attacked {params.attacked:q} --seed {params.seed} --cells {output.cells:q}"
+        " --summary {output.summary:q} --triples {output.triples:q} --attack {output.attack:q}"
+        " --roc {output.roc:q} --log {log:q}"
+
+
+# The two ends have no model, and no record of what was drawn from what.
+use rule measure as measure_end with:
+    input:
+        records=rules.code.output.records,
+        holdout=rules.code.output.holdout,
+        codebook=rules.code.output.codebook,
+        synthetic=lambda w: synthetic(w.row),
+        weights=[],
+        code=code_of("measure"),
+    output:
+        cells=measures("{row}", CELLS),
+        summary=measures("{row}", SUMMARY),
+        triples=measures("{row}", TRIPLES),
+        attack=measures("{row}", ATTACK),
+        roc=measures("{row}", ROC),
+    wildcard_constraints:
+        row=one_of(ENDS),
+    params:
+        drawn=[],
+        attacked=PARAMS.attacked,
+        zeros=PARAMS.zeros,
+        seed=PARAMS.seed,
 
 
 rule frontier:
-    """Trace one model's fidelity against privacy, along sweeps or pass-through."""
+    """Trace one model's fidelity against privacy."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
-        source=lambda w: (weights_of(w.model) if w.model in STATIONARY else instance(w.model, 1)),
-        code=code_of("frontier"),
+        weights=rules.fit.output.weights,
+        instances=lambda w: instances_of(w.model, 1),
+        code=lambda w: code_of("frontier", w.model),
     output:
         frontier("{model}"),
     log:
         f"{LOGS}/{{model}}/frontier.log",
     wildcard_constraints:
-        model=one_of(TRAINED),
+        model=one_of(CURVED),
     threads: cores_of_a_fit
     params:
-        curve=lambda w: "sweeps" if w.model in STATIONARY else "pass-through",
+        family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
     shell:
         "python -m modp frontier --records {input.records:q} --codebook {input.codebook:q}"
-        " --curve {params.curve} --model {wildcards.model:q} --source {input.source:q}"
-        " --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
+        " --family {params.family} --name {wildcards.model:q} --weights {input.weights:q}"
+        " --instances {input.instances:q} --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
 
 
 rule mixing:
-    """Follow a stationary model's chains: which questions forget the true records slowly."""
+    """Follow a model's chains: which questions forget the true records slowly."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         weights=rules.fit.output.weights,
-        code=code_of("mixing"),
+        code=lambda w: code_of("mixing", w.model),
     output:
         mixing("{model}"),
     log:
         f"{LOGS}/{{model}}/mixing.log",
     wildcard_constraints:
-        model=one_of(STATIONARY),
+        model=one_of(CHAINED),
     threads: cores_of_a_fit
     params:
+        family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
     shell:
         "python -m modp mixing --records {input.records:q} --codebook {input.codebook:q}"
-        " --weights {input.weights:q} --model {wildcards.model:q} --seed {params.seed}"
-        " --threads {threads} --out {output:q} --log {log:q}"
+        " --family {params.family} --weights {input.weights:q} --name {wildcards.model:q}"
+        " --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
 
 
 rule tables:
@@ -124,12 +110,12 @@ rule tables:
         published=PUBLISHED,
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
-        cells=[measures(row, CELLS) for row in PARAMS.rows],
-        summaries=[measures(row, SUMMARY) for row in PARAMS.rows],
-        privacy=[measures(row, PRIVACY) for row in DRAWN],
+        cells=[measures(row, CELLS) for row in PARAMS.names],
+        summaries=[measures(row, SUMMARY) for row in PARAMS.names],
+        privacy=[measures(row, PRIVACY) for row in ROWS],
         attacks=[measures(row, ATTACK) for row in MEASURED],
-        gates=gates(PARAMS.answers_by_blade.model),
-        mixing=[mixing(model) for model in STATIONARY],
+        gates=gates(PARAMS.answers_by_blade.model) if PARAMS.answers_by_blade else [],
+        mixing=[mixing(model) for model in CHAINED],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -147,19 +133,16 @@ rule tables:
     log:
         f"{LOGS}/tables.log",
     params:
-        rows=PARAMS.rows,
+        rows=PARAMS.names,
         seed=PARAMS.seed,
         folder=lambda w, output: Path(output[0]).parent,
-        model=PARAMS.answers_by_blade.model,
-        questions=PARAMS.answers_by_blade.questions,
-        stationary=STATIONARY,
+        chained=CHAINED,
         run=PARAMS.model_dump_json(),
     shell:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
-        " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q} --gates-of {params.model:q}"
-        " --questions {params.questions:q} --mixing {input.mixing:q}"
-        " --mixing-of {params.stationary:q} --published {input.published:q}"
+        " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q}"
+        " --mixing {input.mixing:q} --mixing-of {params.chained:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"

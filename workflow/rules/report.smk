@@ -3,18 +3,12 @@ LOGS_OF_STEPS = [
     *expand(rules.acquire.log, file=SOURCES),
     *rules.code.log,
     *rules.bootstrap.log,
-    *expand(rules.train.log.text, model=MODELS),
-    *expand(rules.fit.log, model=STATIONARY),
-    *expand(rules.fit_private.log, model=PRIVATE),
-    *expand(rules.gates.log, model=MODELS),
-    *expand(rules.synthesize.log, model=MODELS),
-    *expand(rules.postprocess.log, row=VARIANTS),
-    *expand(rules.sweep.log, row=SWEPT),
+    *expand(rules.fit.log, model=MODELS),
+    *expand(rules.instances.log, model=INSTANCED),
+    *expand(rules.draw.log, row=ROWS),
     *expand(rules.measure.log, row=MEASURED),
-    *expand(rules.privacy.log, row=DRAWN),
-    *expand(rules.attack.log, row=MEASURED),
-    *expand(rules.frontier.log, model=TRAINED),
-    *expand(rules.mixing.log, model=STATIONARY),
+    *expand(rules.frontier.log, model=CURVED),
+    *expand(rules.mixing.log, model=CHAINED),
     *rules.tables.log,
     *expand(rules.figure.log, figure=FIGURES),
 ]
@@ -26,7 +20,7 @@ rule page:
         dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
         provenance=expand(rules.acquire.output.provenance, file=SOURCES),
-        cells=[measures(row, CELLS) for row in PARAMS.rows],
+        cells=[measures(row, CELLS) for row in PARAMS.names],
         tables=expand(f"{RESULTS}/tables/{{table}}.md", table=[*TABLES, "repeats"]),
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
@@ -46,7 +40,7 @@ rule page:
         text=f"{LOGS}/report.log",
         run=f"{LOGS}/run.js",
     params:
-        rows=PARAMS.rows,
+        rows=PARAMS.names,
         shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
         logs=LOGS_OF_STEPS,
     shell:
@@ -72,7 +66,7 @@ rule card:
         attacks=f"{RESULTS}/tables/attacks.parquet",
         holdout=rules.code.output.holdout,
         templates=[template("card.md.j2"), template("privacy.md.j2")],
-        code=code_of("card"),
+        code=lambda w: code_of("card", w.model),
     output:
         statement=f"{RESULTS}/{{model}}/privacy.md",
         card=report(
@@ -84,23 +78,15 @@ rule card:
     log:
         f"{LOGS}/{{model}}/card.log",
     wildcard_constraints:
-        model=one_of(ALL_MODELS),
+        model=one_of(MODELS),
     params:
-        family=lambda w: "private" if w.model in PRIVATE else family_of(w.model),
-        model=lambda w: {**PARAMS.models, **PARAMS.stationary, **PARAMS.private}[
-            w.model
-        ].model_dump_json(),
-        rows=lambda w: [
-            row.model_dump_json()
-            for row in [*PARAMS.variants, *PARAMS.swept]
-            if row.model == w.model
-        ]
-        + [json.dumps({"name": RELEASED}) for model in PRIVATE if model == w.model],
+        model=lambda w: PARAMS.models[w.model].model_dump_json(),
+        rows=lambda w: [ROWS[row].model_dump_json() for row in PARAMS.rows_of[w.model]],
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp card --dataset {input.dataset:q} --codebook {input.codebook:q}"
-        " --provenance {input.provenance:q} --name {wildcards.model:q} --family {params.family}"
+        " --provenance {input.provenance:q} --name {wildcards.model:q}"
         " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
         " --attacks {input.attacks:q} --holdout {input.holdout:q} --zeros {params.zeros} --seed {params.seed}"
@@ -109,4 +95,4 @@ rule card:
 
 rule cards:
     input:
-        expand(rules.card.output, model=ALL_MODELS),
+        expand(rules.card.output, model=MODELS),

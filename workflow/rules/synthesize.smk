@@ -1,76 +1,50 @@
-rule synthesize:
-    """Draw a model's instances: in each, one synthetic record from every true one."""
+rule instances:
+    """Draw a model's instances, one synthetic record from every true one in each; write its gate's weights."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
-        weights=rules.train.output.weights,
-        code=code_of("synthesize"),
+        weights=rules.fit.output.weights,
+        code=lambda w: code_of("instances", w.model),
     output:
-        [instance("{model}", number + 1) for number in range(PARAMS.instances)],
+        instances=[instance("{model}", number + 1) for number in range(PARAMS.instances)],
+        gates=gates("{model}"),
     log:
-        f"{LOGS}/{{model}}/synthesize.log",
+        f"{LOGS}/{{model}}/instances.log",
     wildcard_constraints:
-        model=one_of(MODELS),
+        model=one_of(INSTANCED),
     params:
+        family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
-        "python -m modp synthesize --records {input.records:q} --codebook {input.codebook:q}"
-        " --name {wildcards.model:q} --weights {input.weights:q} --seed {params.seed}"
-        " --device {params.device} --out {output:q} --log {log:q}"
+        "python -m modp instances --records {input.records:q} --codebook {input.codebook:q}"
+        " --name {wildcards.model:q} --family {params.family} --weights {input.weights:q}"
+        " --seed {params.seed} --device {params.device} --out {output.instances:q}"
+        " --gates {output.gates:q} --log {log:q}"
 
 
-rule postprocess:
-    """Make one variant of a model's instances."""
+rule draw:
+    """Draw one row of the accuracy table."""
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         weights=lambda w: weights_of(w.row),
-        instances=lambda w: [
-            instance(VARIANTS[w.row].model, number + 1)
-            for number in range(VARIANTS[w.row].instances)
-        ],
-        code=code_of("postprocess"),
+        instances=lambda w: instances_of(ROWS[w.row].model, getattr(ROWS[w.row], "instances", 1)),
+        code=lambda w: code_of("draw", w.row),
     output:
         synthetic("{row}"),
     log:
         f"{LOGS}/{{row}}.log",
     wildcard_constraints:
-        row=one_of(VARIANTS),
-    params:
-        variant=lambda w: VARIANTS[w.row].model_dump_json(),
-        zeros=PARAMS.zeros,
-        seed=PARAMS.seed,
-        device=PARAMS.device,
-    shell:
-        "python -m modp postprocess --records {input.records:q} --codebook {input.codebook:q}"
-        " --weights {input.weights:q} --instances {input.instances:q}"
-        " --variant {params.variant:q} --zeros {params.zeros} --seed {params.seed} --device {params.device}"
-        " --out {output:q} --log {log:q}"
-
-
-rule sweep:
-    """Redraw the true records question by question, some sweeps long."""
-    input:
-        records=rules.code.output.records,
-        codebook=rules.code.output.codebook,
-        weights=lambda w: weights_of(w.row),
-        code=code_of("sweep"),
-    output:
-        synthetic("{row}"),
-    log:
-        f"{LOGS}/{{row}}.log",
-    wildcard_constraints:
-        row=one_of(SWEPT),
+        row=one_of(ROWS),
     params:
         family=lambda w: family_of(w.row),
-        sweeps=lambda w: SWEPT[w.row].sweeps,
-        start=lambda w: SWEPT[w.row].start,
+        row=lambda w: ROWS[w.row].model_dump_json(),
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
-        "python -m modp sweep --records {input.records:q} --codebook {input.codebook:q}"
-        " --weights {input.weights:q} --family {params.family} --row {wildcards.row:q}"
-        " --sweeps {params.sweeps} --start {params.start} --zeros {params.zeros} --seed {params.seed} --device {params.device}"
-        " --threads {threads} --out {output:q} --log {log:q}"
+        "python -m modp draw --records {input.records:q} --codebook {input.codebook:q}"
+        " --name {wildcards.row:q} --family {params.family} --weights {input.weights:q}"
+        " --row {params.row:q} --instances {input.instances:q} --zeros {params.zeros}"
+        " --seed {params.seed} --device {params.device} --threads {threads} --out {output:q} --log {log:q}"

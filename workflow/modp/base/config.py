@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from modp.base.errors import InputError, did_you_mean
 
@@ -44,6 +45,27 @@ def check(values: Any, kind: type[Model], where: str) -> Model:
             reasons.setdefault(_place(error["loc"], values), []).append(_reason(error, kind))
         lines = [f"  {place}{' or '.join(dict.fromkeys(r))}" for place, r in reasons.items()]
         raise InputError(f"{where} cannot be used:\n" + "\n".join(lines)) from None
+
+
+def at_place(
+    place: tuple[str | int, ...], failure: ValidationError, kind: type[BaseModel], values: Any
+) -> ValidationError:
+    """Return a failure to validate a part of the configuration as one of the whole.
+
+    Parameters
+    ----------
+    place : where the part stands
+    kind, values : what the part should have been, and what it was
+    """
+    lines = [
+        InitErrorDetails(
+            type=PydanticCustomError(SAID, "{said}", {"said": _reason(error, kind)}),
+            loc=(*place, *error["loc"]),
+            input=error["input"],
+        )
+        for error in failure.errors()
+    ]
+    return ValidationError.from_exception_data(kind.__name__, lines)
 
 
 def load(path: str | Path, kind: type[Model]) -> Model:
@@ -87,16 +109,25 @@ _WHOLE = "tag:yaml.org,2002:int"
 _Loader.add_constructor(_WHOLE, _Loader.construct_whole)
 _Loader.add_implicit_resolver(_WHOLE, re.compile(r"[-+]?\d+$"), list("-+0123456789"))
 
+SAID = "said"
+"""The type of an error whose message is already for people."""
+
 TYPES = ("str", "int", "[key]", "CategoryRecipe", "list[union[int,str]]")
 """How pydantic names the possible types of a value, which are no keys."""
 
 
 def _place(location: tuple[str | int, ...], values: Any) -> str:
-    """The path to a fault, questions by their names."""
-    parts = [str(part) for part in location if part not in TYPES]
-    if len(location) > 1 and location[0] == "questions":
-        named = values["questions"][location[1]]
-        parts[1] = str(named.get("name", parts[1])) if isinstance(named, dict) else parts[1]
+    """The path to a fault, questions by their names; what pydantic adds to it (types, families) left out."""
+    parts: list[str] = []
+    node: Any = values
+    for at, part in enumerate(location):
+        inside = part in node if isinstance(node, dict) else isinstance(node, list) and isinstance(part, int)
+        if part in TYPES or (not inside and at < len(location) - 1):
+            continue
+        node = node[part] if inside and not (isinstance(node, list) and part >= len(node)) else None
+        parts.append(str(part))
+        if at == 1 and location[0] == "questions" and isinstance(node, dict):
+            parts[-1] = str(node.get("name", part))
     return ".".join(parts) + ": " if parts else ""
 
 
@@ -109,6 +140,11 @@ def _reason(error: Any, kind: type[BaseModel]) -> str:
         return f"unknown key{did_you_mean(key, known)}{listing}"
     if error["type"] == "missing":
         return "this key is missing"
+    if error["type"] == SAID:
+        return str(error["ctx"]["said"])
+    if error["type"] == "union_tag_invalid":
+        tag, known = error["ctx"]["tag"], error["ctx"]["expected_tags"].replace("'", "")
+        return f"no family {tag!r}{did_you_mean(tag, known.split(', '))} (known: {known})"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     hint = ""
@@ -132,6 +168,8 @@ def _known_keys(kind: type[BaseModel], location: tuple[str | int, ...]) -> list[
             node = node.get("items", {})
         elif part in node.get("properties", {}):
             node = node["properties"][part]
+        elif part in node.get("discriminator", {}).get("mapping", {}):
+            node = {"$ref": node["discriminator"]["mapping"][part]}
         elif part == node.get("title") or part in TYPES:
             continue
         else:

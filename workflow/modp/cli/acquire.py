@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from modp.base.config import load
 from modp.base.errors import InputError
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.pums import fetch
 from modp.pums.where import Dataset
 

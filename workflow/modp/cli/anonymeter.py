@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from modp.base.config import load
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.pums.where import Dataset
 from modp.summaries import tables
 

@@ -4,10 +4,9 @@ import argparse
 from pathlib import Path
 
 from modp.base import seeds
+from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
-from modp.cli.output import Log, written
 from modp.draws import independent
-from modp.survey import records
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,10 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw as many records as there are."""
-    codes, codebook = coded(options.records, options.codebook)
+    true = coded(options.records, options.codebook)
+    codes = true.codes
     rows = seeds.generator(options.seed, "bootstrap").integers(0, len(codes), len(codes))
     shuffled = independent.shuffled(codes, seeds.generator(options.seed, "marginals"))
     for target, drawn in ((options.bootstrap, codes[rows]), (options.marginals, shuffled)):
         with written(target) as path:
-            records.write(path, drawn, codebook)
+            true.of(drawn).write(path)
     log(f"{len(codes):,} records resampled, and as many of independent answers")

@@ -3,14 +3,15 @@
 import argparse
 import json
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pyarrow.parquet as pq
 
 from modp.base.config import load
-from modp.cli.inputs import source
-from modp.cli.output import Log, written
-from modp.cli.zeros import ask_for_zeros
+from modp.base.output import Log, written
+from modp.cli.inputs import ask_for_model, recipe_of, source
+from modp.crosstabs.cells import Zeros
 from modp.pums.where import Dataset
 from modp.report import card
 from modp.survey.codebook import Codebook
@@ -22,8 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--provenance", type=Path, nargs="+", required=True, help="one file a source")
     parser.add_argument("--name", required=True, help="the model's name")
-    parser.add_argument("--family", choices=list(card.METHODS), required=True)
-    parser.add_argument("--model", required=True, help="JSON: the model's parameters")
+    ask_for_model(parser)
     parser.add_argument("--rows", nargs="*", default=[], help="JSON: the parameters of each of its rows")
     parser.add_argument("--accuracy", type=Path, required=True)
     parser.add_argument("--privacy", type=Path, required=True)
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attacks", type=Path, required=True, help="the table of attacks")
     parser.add_argument("--holdout", type=Path, required=True, help="the records held out")
     parser.add_argument("--statement", type=Path, required=True)
-    ask_for_zeros(parser)
+    parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True)
 
@@ -51,9 +51,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
         metrics=json.loads(options.metrics.read_text()),
     )
     rows = [json.loads(row) for row in options.rows]
-    parameters = json.loads(options.model)
-    guaranteed = card.guarantee(parameters) if options.family == "private" else []
-    text = card.card(options.name, options.family, parameters, rows, found, guaranteed)
+    family, recipe = recipe_of(options)
+    guaranteed = family.guarantee(recipe)
+    text = card.card(options.name, family, options.model, rows, found, guaranteed)
     with written(options.out) as path:
         path.write_text(text, encoding="utf-8")
     attacks = pd.read_parquet(options.attacks)

@@ -14,7 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from modp.base.config import read_yaml
 from modp.base.errors import InputError
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.summaries import comparison, repeats
 from modp.summaries.tables import LIMITS
 

@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from modp.cli.output import Log, written
-from modp.models.blades import network as blades
+from modp.base.output import Log, written
 from modp.models.blades import published
 from modp.survey.codebook import Codebook
 
@@ -21,5 +20,5 @@ def run(options: argparse.Namespace, log: Log) -> None:
     codebook = Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
     model = published.convert(options.checkpoint, codebook)
     with written(options.out) as path:
-        blades.save(path, model, codebook.digest)
+        model.save(path, codebook)
     log(f"{options.out}: {model.blades} blades")

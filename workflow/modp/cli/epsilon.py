@@ -1,6 +1,7 @@
 """Trace a private model's fidelity along epsilon: an evaluation, whose own results are not private."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,14 @@ import pandas as pd
 
 from modp.base import seeds
 from modp.base.config import check, load
-from modp.cli.fit_private import fitted
-from modp.cli.inputs import ask_for_coded, ask_for_model, coded
-from modp.cli.output import Log, written
-from modp.draws import independent, sweeps
+from modp.base.output import Log, written
+from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, work_of
+from modp.crosstabs.pairs import crosstab
+from modp.draws import independent
 from modp.figures import epsilon, style
 from modp.measures import accuracy
-from modp.pipeline.params import PrivateModel
+from modp.models.private.fitting import spent
+from modp.models.private.recipe import PrivateRecipe
 from modp.pums.where import Dataset
 
 BOOTSTRAPS = 5
@@ -25,31 +27,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask_for_coded(parser)
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     ask_for_model(parser)
+    ask_for_work(parser)
     parser.add_argument("--epsilons", type=float, nargs="+", required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", type=Path, required=True, help="one line an epsilon")
     parser.add_argument("--out", type=Path, nargs="+", required=True, help="the figure, by its endings")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
-    codes, codebook = coded(options.records, options.codebook)
-    starts, n = codebook.block_starts, len(codes)
-    true = sweeps.crosstab(codes, starts, options.threads)
+    records = coded(options.records, options.codebook)
+    n, true = len(records), crosstab(records, options.threads)
 
-    def found(records: np.ndarray) -> np.ndarray:
-        near = accuracy.compared(true, sweeps.crosstab(records, starts, options.threads), n, len(records))
+    def found(codes: np.ndarray) -> np.ndarray:
+        near = accuracy.compared(true, crosstab(records.of(codes), options.threads), n, len(codes))
         return np.array([near.median, near.mean_abs, near.rms])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
-    ideal = np.mean([found(codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
-    shuffled = found(independent.shuffled(codes, rng)) / ideal
+    ideal = np.mean([found(records.codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
+    shuffled = found(independent.shuffled(records.codes, rng)) / ideal
     lines = []
     for value in options.epsilons:
-        recipe = check(options.model | {"epsilon": value}, PrivateModel, f"model {options.name}")
+        recipe = check(options.model | {"epsilon": value}, PrivateRecipe, f"model {options.name}")
         name = f"{options.name}, epsilon {value:g}"
-        released, gate = fitted(codes, codebook, recipe, name, options.seed, options.threads, log)
+        released, gate = spent(records, recipe, replace(work_of(options, log), name=name))
         ratios = found(released.codes) / ideal
         lines.append(
             {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho)}

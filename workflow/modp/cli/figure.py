@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from modp.base import seeds
 from modp.base.config import load
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.figures import (
     attack_roc,
     crosstabs,

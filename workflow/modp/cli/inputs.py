@@ -1,30 +1,27 @@
-"""What the steps after coding read: the true records, their codebook, a model's parameters."""
+"""What the steps after coding read and write: records, models, rows, and how a piece of work is done."""
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from modp.base.config import check
+from modp.base.output import Log, written
+from modp.crosstabs.cells import Zeros
+from modp.models.family import Drawn, Family, Model, Recipe, Work
+from modp.models.registry import FAMILIES, family
 from modp.survey import records
 from modp.survey.codebook import Codebook
+from modp.survey.records import Records
 
 PROVENANCE = ".provenance.json"
-
-FAMILIES = ("blades", "stationary")
-"""What weights can be of; those of a private model are a stationary one's."""
 
 
 def source(provenance: Path) -> dict[str, Any]:
     """Return what is known of a source file: its name as ``file``, and its provenance."""
     return {"file": provenance.name.removesuffix(PROVENANCE)} | json.loads(provenance.read_text())
-
-
-def ask_for_model(parser: argparse.ArgumentParser) -> None:
-    """Declare the options for a model of params.yaml."""
-    parser.add_argument("--name", required=True, help="the model's name in params.yaml")
-    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
 
 
 def ask_for_coded(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +30,58 @@ def ask_for_coded(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--codebook", type=Path, required=True)
 
 
-def coded(records_path: Path, codebook_path: Path) -> tuple[np.ndarray, Codebook]:
-    """Return the true codes, int16 (n, Q), and their codebook."""
-    codebook = Codebook.from_json(codebook_path.read_text(encoding="utf-8"))
-    return records.read(records_path, codebook)[0], codebook
+def coded(records_path: Path, codebook_path: Path) -> Records:
+    """Return the true records with their codebook."""
+    return Records.read(records_path, Codebook.from_json(codebook_path.read_text(encoding="utf-8")))
+
+
+def ask_for_model(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that :func:`recipe_of` takes."""
+    parser.add_argument("--model", type=json.loads, required=True, help="its parameters, as JSON")
+
+
+def recipe_of(options: argparse.Namespace) -> tuple[Family, Recipe]:
+    """Return a model's family and recipe."""
+    found = family(options.model["family"])
+    return found, check(options.model, found.recipe, f"model {options.name}")
+
+
+def ask_for_weights(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that :func:`model_of` takes."""
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
+
+
+def model_of(options: argparse.Namespace, codebook: Codebook) -> tuple[Family, Model]:
+    """Return a fitted model and its family."""
+    found = family(options.family)
+    return found, found.load(options.weights, codebook)
+
+
+def ask_for_work(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that :func:`work_of` takes."""
+    parser.add_argument("--name", required=True, help="of the model, or of the row, in params.yaml")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--zeros", choices=get_args(Zeros), default="sample", help="what counts as such")
+
+
+def work_of(options: argparse.Namespace, log: Log, checkpoint: Path | None = None) -> Work:
+    """Return how the step's work is done."""
+    return Work(options.name, options.seed, options.threads, options.device, options.zeros, log, checkpoint)
+
+
+def read_drawn(path: Path, codebook: Codebook) -> Drawn:
+    """Read a table that :func:`write_drawn` wrote."""
+    codes, extra = records.read(path, codebook, ["record", "entropy_bits"])
+    record = np.ma.masked_invalid(extra["record"].astype(np.float64))
+    bits = np.ma.masked_invalid(extra["entropy_bits"].astype(np.float64))
+    return Drawn(codes, np.ma.array(record.filled(0).astype(np.int64), mask=np.ma.getmaskarray(record)), bits)
+
+
+def write_drawn(target: Path, drawn: Drawn, codebook: Codebook) -> None:
+    """Write a synthetic table with its causal partners and entropies, whole or not at all."""
+    with written(target) as path:
+        extra = {"record": drawn.record, "entropy_bits": drawn.entropy_bits}
+        records.write(path, drawn.codes, codebook, extra)

@@ -1,48 +1,92 @@
-"""Compare one synthetic table with the true records: every cell of the crosstab, and a summary."""
+"""Measure one synthetic table: its crosstabs against the true ones, its crowds, what attacks on it find."""
 
 import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp.base import seeds
-from modp.cli.inputs import ask_for_coded, coded
-from modp.cli.output import Log, written
-from modp.cli.zeros import ask_for_zeros, zeros_of
+from modp.base.output import Log, written
+from modp.cli.inputs import ask_for_coded, coded, read_drawn
 from modp.crosstabs import triples
+from modp.crosstabs.cells import Zeros
+from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
+from modp.crosstabs.zeros import zeros_of
+from modp.draws import independent
 from modp.draws.postprocess import violations
-from modp.measures import accuracy
-from modp.survey import records
+from modp.measures import accuracy, attacks, crowds
+from modp.measures.attacks import Estimate
+from modp.models.family import Drawn
+from modp.models.registry import FAMILIES, family
+from modp.survey.records import Records
+
+RANKED = 10_000
+"""Synthetic records whose causal partner is ranked, chosen at random if there are more."""
+
+MOST = 5_000
+"""Synthetic records whose nearest true records are found, and people of either kind who are attacked."""
+
+MOST_REFERENCES = 50_000
+"""Train records, and records held out, among which the nearest are found."""
+
+MOST_GUESSED = 2_000
+"""People of either kind whose answers are guessed."""
+
+CORNERS = 1_000
+"""Of a ROC curve, that are kept, closer together where there are few false alarms."""
+
+NO_CURVE = pd.DataFrame({"attack": np.zeros(0, str), "fpr": np.zeros(0), "tpr": np.zeros(0)})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
     ask_for_coded(parser)
+    parser.add_argument("--holdout", type=Path, required=True, help="records that the models never saw")
     parser.add_argument("--synthetic", type=Path, required=True)
-    ask_for_zeros(parser)
-    parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")
-    parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
+    parser.add_argument("--row", required=True, help="of the accuracy table, or another table's name")
+    parser.add_argument("--family", choices=FAMILIES, help="what the weights are of")
+    parser.add_argument("--weights", type=Path, nargs="*", default=[], help="of the model, if there is one")
+    parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")
+    parser.add_argument("--attacked", nargs="*", default=[], help="questions whose answers are guessed")
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
     parser.add_argument("--triples", type=Path, required=True, help="one line a triple of questions")
     parser.add_argument("--summary", type=Path, required=True, help="what is counted by record")
+    parser.add_argument("--crowds", type=Path, help="one line a synthetic record, of a drawn table")
+    parser.add_argument("--attack", type=Path, required=True, help="one line a measure")
+    parser.add_argument("--roc", type=Path, required=True, help="one line a corner of a ROC curve")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Count, compare, write."""
-    codes, codebook = coded(options.records, options.codebook)
-    synthetic, extra = records.read(options.synthetic, codebook, ["entropy_bits"] if options.drawn else [])
-    starts = codebook.block_starts
+    """Read the tables once, then measure them in every way."""
+    true = coded(options.records, options.codebook)
+    codebook = true.codebook
+    drawn = read_drawn(options.synthetic, codebook) if options.crowds else None
+    synthetic = true.of(drawn.codes) if drawn else Records.read(options.synthetic, codebook)
+    _compare(options, true, synthetic, drawn, log)
+    if drawn:
+        _hide(options, true, drawn, log)
+    _attack(options, true, synthetic, log)
+
+
+def _compare(
+    options: argparse.Namespace, true: Records, synthetic: Records, drawn: Drawn | None, log: Log
+) -> None:
+    """Compare crosstabs, of two questions cell by cell, of three by a summary."""
+    codebook, starts = true.codebook, true.block_starts
     first, second = np.triu_indices(int(starts[-1]))
-    true_counts = crosstab(codes, starts)[first, second]
-    counts = crosstab(synthetic, starts)[first, second]
-    scaled = accuracy.scaled(counts, len(codes), len(synthetic))
+    true_counts = crosstab(true)[first, second]
+    counts = crosstab(synthetic)[first, second]
+    scaled = accuracy.scaled(counts, len(true), len(synthetic))
     log_ratio = accuracy.log_ratio(true_counts, scaled)
-    z = accuracy.z_value(true_counts, counts, len(codes), len(synthetic))
+    z = accuracy.z_value(true_counts, counts, len(true), len(synthetic))
     names = pa.array(codebook.columns)
     table = pa.table(
         {
@@ -60,22 +104,112 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(options.cells) as path:
         pq.write_table(table, path, compression="zstd")
     # The same triples for every row, so that rows can be compared.
-    some = triples.chosen(codes.shape[1], seeds.generator(options.seed, "triples"))
-    three_way = triples.compare(codes, synthetic, codebook.sizes, some)
+    some = triples.chosen(len(codebook.names), seeds.generator(options.seed, "triples"))
+    three_way = triples.compare(true.codes, synthetic.codes, codebook.sizes, some)
     with written(options.triples) as path:
         names = dict(enumerate(codebook.names))
         named = three_way.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
-    held = violations(synthetic, zeros_of(options.zeros, codes, codebook), starts)
+    held = violations(synthetic, zeros_of(options.zeros, true))
+    bits = drawn.entropy_bits.compressed() if drawn else np.zeros(0)
     summary = {
         "records": len(synthetic),
         "zero_records": int(held.sum()),
-        "entropy_bits": float(np.median(extra["entropy_bits"])) if options.drawn and len(synthetic) else None,
+        "entropy_bits": float(np.median(bits)) if len(bits) else None,
         "three_way": asdict(three_way.cells),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")
     if len(synthetic):
-        log(f"{options.synthetic}: median |ln ratio| {np.median(np.abs(log_ratio)):.4f} over all cells")
+        log(f"{options.row}: median |ln ratio| {np.median(np.abs(log_ratio)):.4f} over all cells")
     else:
-        log(f"{options.synthetic} holds no records: every measure of it is undefined (NaN)")
+        log(f"{options.row} holds no records: every measure of it is undefined (NaN)")
+
+
+def _hide(options: argparse.Namespace, true: Records, drawn: Drawn, log: Log) -> None:
+    """Count the crowds that drawn records hide in, rank their partners."""
+    unknown, record = np.ma.getmaskarray(drawn.record), drawn.record.filled(0)
+    rng = seeds.generator(options.seed, "ranked", options.row)
+    chosen = np.sort(rng.permutation(np.flatnonzero(~unknown))[:RANKED])
+    ranks, backwards = np.zeros((2, len(drawn.codes)), np.int64)
+    ranks[chosen] = crowds.causal_rank(true.codes, drawn.codes, record, chosen)
+    backwards[chosen] = crowds.causal_rank(true.codes, drawn.codes, record, chosen, backwards=True)
+    table = {
+        "record": pa.array(record, mask=unknown),
+        "entropy_bits": pa.array(drawn.entropy_bits),
+        "multiplicity": pa.array(multiplicity(true.codes)[record], mask=unknown),
+        "causal_rank": pa.array(ranks, mask=ranks == 0),
+        "causal_rank_backwards": pa.array(backwards, mask=ranks == 0),
+    }
+    with written(options.crowds) as path:
+        pq.write_table(pa.table(table), path, compression="zstd")
+    if len(chosen):
+        nearest = np.mean(ranks[chosen] == 1)
+        log(f"{options.row}: the nearest true record is the causal one for {nearest:.1%}")
+
+
+def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log: Log) -> None:
+    """Attack the table, to see what it tells of the people whom the models saw."""
+    codebook = true.codebook
+    held = Records.read(options.holdout, codebook)
+    # The same people for every row, so that rows can be compared.
+    rng = seeds.generator(options.seed, "attack")
+    train, holdout = (side[rng.permutation(len(side))] for side in (true, held))
+    level = min(len(train), len(holdout))
+    released = synthetic[seeds.generator(options.seed, "attack", options.row).permutation(len(synthetic))]
+    found = {
+        "exact": attacks.exact_matches(released.codes, train.codes),
+        "exact_train": attacks.exact_matches(released.codes, train.codes[:level]),
+        "exact_holdout": attacks.exact_matches(released.codes, holdout.codes[:level]),
+    }
+    sides = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
+    found |= attacks.closest(released.codes[:MOST], *sides, rng)
+    people = train[: min(level, MOST)], holdout[: min(level, MOST)]
+    curves = []
+    for name, scores in _scores(options, people, released, train).items():
+        found[f"{name}_auc"] = attacks.auc(*scores)
+        found[f"{name}_tpr"] = attacks.true_positives(*scores, rng)
+        curves.append(_thinned(*attacks.roc(*scores)).assign(attack=name))
+    lines = [_line(name, "", estimate) for name, estimate in found.items()]
+    members, others = (side.codes[:MOST_GUESSED] for side in people)
+    for question in (q for q in options.attacked if q in codebook.names):
+        at = codebook.names.index(question)
+        guesses = attacks.attribute_inference(released.codes, members, others, holdout.codes[:level], at)
+        lines += [_line(name, question, estimate) for name, estimate in guesses.items()]
+    with written(options.attack) as path:
+        pd.DataFrame(lines).to_parquet(path, index=False)
+    with written(options.roc) as path:
+        pd.concat([NO_CURVE, *curves]).to_parquet(path, index=False)
+    closer = found["closer_to_train"]
+    log(
+        f"{options.row}: {closer.value:.1%} of the synthetic records are closer to a record the models saw "
+        f"than to one they did not (no leak: 50%; 95% interval {closer.low:.1%} to {closer.high:.1%})"
+    )
+
+
+def _line(measure: str, question: str, estimate: Estimate) -> dict[str, str | float]:
+    return {"measure": measure, "question": question, **vars(estimate)}
+
+
+def _scores(
+    options: argparse.Namespace, people: tuple[Records, Records], released: Records, train: Records
+) -> dict[str, list[np.ndarray]]:
+    """Each attack's scores of members and of others; no attack without people and synthetic records."""
+    if not len(released) or not len(people[0]):
+        return {}
+    scores = {"distance": [attacks.nearness(side.codes, released.codes) for side in people]}
+    if options.weights:
+        (weights,) = options.weights
+        model = family(options.family).load(weights, train.codebook)
+        scores["likelihood"] = [
+            attacks.likelihood_ratio(
+                side, independent.normalised(model.predict(side), train.block_starts), train
+            )
+            for side in people
+        ]
+    return scores
+
+
+def _thinned(false: np.ndarray, true: np.ndarray) -> pd.DataFrame:
+    kept = np.unique(np.geomspace(1, len(false), CORNERS).round().astype(int)) - 1
+    return pd.DataFrame({"fpr": false[kept], "tpr": true[kept]})

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from modp.base.errors import InputError
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from modp.base.config import load
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.pums.where import Dataset
 from modp.summaries import repeats, tables
 

@@ -15,8 +15,8 @@ import yaml
 from markupsafe import Markup
 
 from modp.base.config import load
+from modp.base.output import Log, time_of, written
 from modp.cli.inputs import source
-from modp.cli.output import Log, time_of, written
 from modp.pums.where import Dataset
 from modp.report import explorer, page, plot, templates
 from modp.survey.codebook import Codebook

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from modp.cli.output import Log, written
+from modp.base.output import Log, written
 from modp.pipeline.params import Params
 from modp.pums.where import Dataset
 from modp.survey.questions import QuestionSet

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from modp.base.config import load, read_yaml
 from modp.base.errors import InputError, did_you_mean
+from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
-from modp.cli.output import Log, written
 from modp.measures import accuracy
 from modp.pipeline.params import MARGINALS
 from modp.pums.where import Dataset
@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--privacy", type=Path, nargs="+", required=True, help="one file a row but the first")
     parser.add_argument("--attacks", type=Path, nargs="+", required=True, help="a file a row, then marginals")
-    parser.add_argument("--gates", type=Path, required=True, help="gate weights, for the answers by blade")
-    parser.add_argument("--gates-of", required=True, help="the model that they are of")
-    parser.add_argument("--questions", nargs="+", required=True, help="questions for the answers by blade")
+    parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
@@ -45,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Gather, summarise, write."""
-    codes, codebook = coded(options.records, options.codebook)
+    records = coded(options.records, options.codebook)
+    codes, codebook = records.codes, records.codebook
     dataset = load(options.dataset, Dataset)
     rows = [
         _row(name, cells, summary)
@@ -73,8 +72,6 @@ def run(options: argparse.Namespace, log: Log) -> None:
     traces = zip(options.mixing_of, options.mixing, strict=True)
     mixed = tables.mixing_table({name: pd.read_parquet(path) for name, path in traces})
     asked = tables.questions_table(codebook)
-    gates = pd.read_parquet(options.gates).to_numpy()
-    answers = tables.answers_by_blade(codes, codebook, gates, options.questions)
 
     def write(name: str, frame: pd.DataFrame, notes: Sequence[str], parts: Sequence[tables.Printed]) -> None:
         heading = f"{name.replace('_', ' ').capitalize()} — {dataset.title}"
@@ -91,7 +88,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("attacks", attacked, tables.ATTACKS_NOTES, tables.printed_attacks(attacked))
     write("mixing", mixed, tables.MIXING_NOTES, tables.printed_mixing(mixed))
     write("questions", asked, (), [tables.printed_questions(asked)])
-    write("answers_by_blade", answers, (), tables.printed_answers(answers, options.gates_of))
+    for path in options.gates:
+        asked_for = options.run["answers_by_blade"]
+        gates = pd.read_parquet(path).to_numpy()
+        answers = tables.answers_by_blade(codes, codebook, gates, asked_for["questions"])
+        write("answers_by_blade", answers, (), tables.printed_answers(answers, asked_for["model"]))
     with written(options.metrics) as path:
         path.write_text(json.dumps(tables.metrics(table, three_way, hidden, attacked), indent=1) + "\n")
     with written(options.parameters) as path:

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from modp.crosstabs.pairs import crosstab, record_sums
-from modp.survey.records import columns
+from modp.survey.records import Records
 
 
-def select(
-    instances: Sequence[np.ndarray], true_counts: np.ndarray, block_starts: np.ndarray, threshold: float
-) -> np.ndarray:
+def select(instances: Sequence[Records], true_counts: np.ndarray, threshold: float) -> np.ndarray:
     """Choose one instance for every record (paper, section on post-processing).
 
     A record's loss is the sum of ln((C_syn + 1) / (C_true + 1)) over those cells of its own (binary)
@@ -19,7 +17,7 @@ def select(
 
     Parameters
     ----------
-    instances : codes of shape (n, Q) each, at least two
+    instances : n records each, at least two
     true_counts : the true crosstab, (K, K)
     threshold : quantile of the first instance's losses, the paper's is 0.5
 
@@ -28,23 +26,32 @@ def select(
     chosen : integers of shape (n,), the index of the instance to take
     """
     first = instances[0]
-    excess = np.log((crosstab(first, block_starts) + 1) / (true_counts + 1)).clip(min=0)
-    losses = _losses(first, excess, block_starts)
+    excess = np.log((crosstab(first) + 1) / (true_counts + 1)).clip(min=0)
+    losses = _losses(first, excess)
     limit = np.quantile(losses, threshold)
     chosen = np.zeros(len(first), np.int64)
     for k, instance in enumerate(instances[1:], start=1):
         pending = np.flatnonzero(losses > limit)
         chosen[pending] = k
-        losses[pending] = _losses(instance[pending], excess, block_starts)
+        losses[pending] = _losses(instance[pending], excess)
     return chosen
 
 
-def _losses(codes: np.ndarray, excess: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
+def _losses(records: Records, excess: np.ndarray) -> np.ndarray:
     """Sum over i, j of r_i r_j excess_ij for each record r: both triangles and the diagonal."""
-    single = excess.diagonal()[columns(codes, block_starts)].sum(axis=1)
-    return 2 * record_sums(codes, block_starts, excess) + single
+    single = excess.diagonal()[records.columns].sum(axis=1)
+    return 2 * record_sums(records, excess) + single
 
 
-def violations(codes: np.ndarray, zeros: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
+def violations(records: Records, zeros: np.ndarray) -> np.ndarray:
     """Return the mask, shape (n,), of records that hold a structural zero."""
-    return record_sums(codes, block_starts, zeros) > 0
+    return record_sums(records, zeros) > 0
+
+
+def deficient(multiplicity: np.ndarray, bits: np.ndarray, limit: float) -> np.ndarray:
+    """Return the mask, shape (n,), of the records that hide in too small a crowd of either kind.
+
+    These are the records whose effective multiplicity, multiplicity × 2**bits, is below
+    ``limit``; the paper speaks of rows "deficient in both kinds" without giving a limit.
+    """
+    return np.log2(multiplicity) + bits < np.log2(limit)

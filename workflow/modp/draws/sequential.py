@@ -5,71 +5,15 @@ from collections.abc import Callable
 import numpy as np
 
 from modp.draws import independent
-from modp.draws.sweeps import Tables
-from modp.survey.records import one_hot
+from modp.survey.records import Records
 
 Predict = Callable[[np.ndarray, int], np.ndarray]
 """(one-hot records (n, K), question) -> that question's predictions (n, categories), not negative."""
 
 
-MOST_TRIES = 100
-
-
-def fresh(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw records that start from no true one, for chains without a causal partner.
-
-    Each record answers the questions in an order of its batch's own, each given those answered before
-    it, by a stationary model's weights of categories and pairs; a record that is left without an allowed
-    answer begins again. The distribution is not yet the model's, to which sweeps then take it.
-
-    Parameters
-    ----------
-    model : a stationary model's tables
-    n : number of records
-
-    Returns
-    -------
-    codes : int16 (n, Q), without a structural zero
-
-    Raises
-    ------
-    ValueError
-        if some records could not be completed in a hundred tries
-    """
-    block_starts, excluded = model.block_starts, model.excluded.astype(bool)
-    sizes = np.diff(block_starts)
-    codes = np.zeros((n, len(sizes)), np.int16)
-    pending = np.arange(n)
-    for _ in range(MOST_TRIES):
-        logits = np.tile(model.bias.astype(np.float64), (len(pending), 1))
-        conflicts = np.zeros(logits.shape, bool)
-        drawn = np.zeros((len(pending), len(sizes)), np.int16)
-        for q in rng.permutation(len(sizes)):
-            block = slice(block_starts[q], block_starts[q + 1])
-            scaled = logits[:, block] - logits[:, block].max(axis=1, keepdims=True)
-            odds = np.where(conflicts[:, block], 0, np.exp(scaled))
-            cumulative = np.cumsum(odds, axis=1)
-            uniform = rng.random(len(pending))[:, None] * cumulative[:, -1:]
-            drawn[:, q] = np.minimum((uniform >= cumulative).sum(axis=1), sizes[q] - 1)
-            column = block_starts[q] + drawn[:, q]
-            conflicts[cumulative[:, -1] <= 0] = True  # a dead end, which stays one
-            logits += model.weights[column]
-            conflicts |= excluded[column]
-        dead = conflicts.all(axis=1)
-        codes[pending[~dead]] = drawn[~dead]
-        pending = pending[dead]
-        if not len(pending):
-            return codes
-    raise ValueError(f"{len(pending):,} records could not be drawn without a structural zero")
-
-
-def sweep(
-    codes: np.ndarray,
-    block_starts: np.ndarray,
-    excluded: np.ndarray,
-    predict: Predict,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
+def redrawn(
+    records: Records, excluded: np.ndarray, predict: Predict, rng: np.random.Generator
+) -> tuple[Records, np.ndarray]:
     """Redraw every question once, in random order, given each record's current other answers.
 
     An answer that would stand beside one it must not meet has probability zero; where nothing is
@@ -77,16 +21,14 @@ def sweep(
 
     Parameters
     ----------
-    codes : shape (n, Q)
     excluded : bool (K, K), the structural zeros
 
     Returns
     -------
-    codes : of the same shape
+    records : as many
     bits : shape (n,), entropy of the distributions that were drawn from
     """
-    codes = codes.copy()
-    binary = one_hot(codes, block_starts)
+    codes, binary, block_starts = records.codes.copy(), records.one_hot, records.block_starts
     forbidden = excluded.astype(np.float32)
     bits = np.zeros(len(codes))
     for q in rng.permutation(codes.shape[1]):
@@ -103,4 +45,4 @@ def sweep(
         codes[:, q] = drawn
         binary[:, block] = 0
         binary[np.arange(len(codes)), block_starts[q] + drawn] = 1
-    return codes, bits
+    return records.of(codes), bits

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 from modp.base.loops import compiled
-from modp.crosstabs.pairs import crosstab, within_question
-from modp.survey.records import columns
+from modp.crosstabs.cells import within_question
+from modp.crosstabs.pairs import crosstab
+from modp.survey.records import Records
 
 START_SHARE = 0.05
 """Part of the promising swaps of a question that the GPU tries at once, before it adapts it."""
@@ -33,15 +34,14 @@ class Limits:
 class Problem:
     """Records whose crosstab should be another one.
 
-    ``codes`` has shape (n, Q); ``true_counts`` (K, K) are of ``n_true`` records, scaled to n where the
-    numbers differ; ``zeros`` is the mask (K, K) of the structural zeros.
+    ``true_counts`` (K, K) are of ``n_true`` records, scaled to those where the numbers differ; ``zeros`` is
+    the mask (K, K) of the structural zeros.
     """
 
-    codes: np.ndarray
+    records: Records
     true_counts: np.ndarray
     zeros: np.ndarray
     n_true: int
-    block_starts: np.ndarray
 
 
 def swap(
@@ -72,7 +72,7 @@ def swap(
     state = kind(problem, device)
     began, before = time.monotonic(), state.discrepancy()
     for number in range(1, limits.passes + 1):
-        for question in rng.permutation(problem.codes.shape[1]):
+        for question in rng.permutation(problem.records.codes.shape[1]):
             state.improve(int(question), rng)
             if time.monotonic() - began > limits.seconds:
                 break
@@ -88,11 +88,11 @@ class _State:
     """The records so far, the counts of their crosstab, and what these should be."""
 
     def __init__(self, problem: Problem, held: Callable[[np.ndarray], Any] = lambda array: array):
-        codes, self.starts = problem.codes, problem.block_starts
-        scale = problem.n_true / max(len(codes), 1)
-        self.columns = held(columns(codes, self.starts))
-        self.counts = held(crosstab(codes, self.starts))
-        self.logs = held(np.log(np.arange(len(codes) + 1) * scale + 1))  # of every count that there can be
+        records, self.starts = problem.records, problem.records.block_starts
+        scale = problem.n_true / max(len(records), 1)
+        self.columns = held(records.columns)
+        self.counts = held(crosstab(records))
+        self.logs = held(np.log(np.arange(len(records) + 1) * scale + 1))  # of every count that there can be
         self.target = held(np.log(problem.true_counts + 1.0))
         self.zeros = held(problem.zeros)
         self.between = held(np.triu(~within_question(self.starts)))

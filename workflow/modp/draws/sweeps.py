@@ -1,32 +1,24 @@
-"""Sequential draws (sweeps) of the stationary pairwise model, and the crosstab of its chains.
+"""Sequential draws (sweeps) of the stationary model.
 
-The model is P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r]), where x_q is the one-hot column of the
-answer to question q: a Potts model, of which a sweep is one round of Gibbs sampling. A sweep
+The model is P(x) ∝ exp(Σ_q c[x_q] + Σ_{q<r} W[x_q, x_r] + Σ_t V_t[x_t1, x_t2, x_t3]), where x_q is the
+one-hot column of the answer to question q and t are triples of questions: a Potts model with some
+three-way terms, of which a sweep is one round of Gibbs sampling. A sweep
 goes through the questions in one random order for all records and redraws each answer given the
 record's current other answers. Records do not touch each other, so threads share them out.
 """
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from numba import types
-from numba.extending import intrinsic
 
 from modp.base.loops import compiled, in_threads
 from modp.crosstabs.triples import ends
 from modp.draws.gibbs import GOLDEN, LANES, Rows, mix, residual_rows, sweep_rows
 
-CPU = torch.device("cpu")
-
 ROWS_AT_ONCE = 2048
 """Records that a thread takes at a time. A multiple of 64, the bits of a word."""
-
-TORCH_ROWS = 1 << 17
-"""Records that the torch path takes at a time: two float32 tables of K columns."""
 
 SHARDS = 8
 """Parts into which a sum over records is cut. Fixed, so that it has one order on any threads."""
@@ -188,7 +180,7 @@ def sweep(
     order = question_order(seed, number, questions) if order is None else np.asarray(order, np.int64)
     given = np.empty((0, questions), np.float32) if uniform is None else np.asarray(uniform, np.float32)
     bits = np.zeros(n if entropy else 0)
-    key = _key(seed, number)
+    key = key_of(seed, number)
 
     def part(start: int) -> int:
         stop = min(start + ROWS_AT_ONCE, n)
@@ -213,29 +205,6 @@ def uniform_numbers(seed: int, number: int, n: int, questions: int) -> np.ndarra
     """
     words = _words(seed, number, np.arange(n, dtype=np.uint64), questions)
     return (words >> np.uint64(40)).astype(np.float32) * np.float32(2**-24)
-
-
-def crosstab(codes: np.ndarray, block_starts: np.ndarray, threads: int) -> np.ndarray:
-    """Count the records in every cell, as :func:`modp.crosstabs.pairs.crosstab` but on ``threads`` threads.
-
-    Each category's records are a row of bits; a cell's count is the number of bits that two rows
-    share.
-
-    Returns
-    -------
-    int64 of shape (K, K), symmetric
-    """
-    rows = np.ascontiguousarray(codes, np.int16)
-    starts = np.ascontiguousarray(block_starts, np.int64)
-    step = max(ROWS_AT_ONCE, -(-len(rows) // (4 * threads * ROWS_AT_ONCE)) * ROWS_AT_ONCE)
-
-    def part(start: int) -> np.ndarray:
-        return _count_pairs(rows[start : start + step], starts)
-
-    upper = np.zeros((int(starts[-1]),) * 2, np.int64)
-    for counts in in_threads(part, range(0, len(rows), step), threads):
-        upper += counts
-    return upper + np.triu(upper, 1).T
 
 
 def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray | None = None) -> np.ndarray:
@@ -288,58 +257,6 @@ def gains(
     return np.concatenate([np.empty(0), *in_threads(work, parts, threads)])
 
 
-@torch.no_grad()
-def sweep_on(
-    device: torch.device, codes: np.ndarray, model: Tables, seed: int, number: int, entropy: bool = False
-) -> Swept:
-    """Sweep question by question over all records at once, for a GPU.
-
-    The same distribution as :func:`sweep`, from other random numbers.
-
-    Parameters
-    ----------
-    codes : int16 of shape (n, Q); left as it is
-    seed, number : of the random numbers, which are those of ``device``
-    entropy : as in :func:`sweep`
-    """
-    order = question_order(seed, number, codes.shape[1])
-    generator = torch.Generator(device).manual_seed(int(_key(seed, number) >> np.uint64(1)))
-    bits = np.zeros(len(codes) if entropy else 0)
-    starts = torch.from_numpy(model.block_starts).to(device)
-    weights, bias = torch.from_numpy(model.weights).to(device), torch.from_numpy(model.bias).to(device)
-    zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
-    numbers = torch.from_numpy(model.rows.numbers).to(device)
-    swept = np.empty(codes.shape, np.int16)
-    for first in range(0, len(codes), TORCH_ROWS):
-        rows = slice(first, first + TORCH_ROWS)
-        answers = torch.from_numpy(codes[rows].astype(np.int64)).to(device) + starts[:-1]
-        records = torch.zeros(len(answers), len(bias), device=device).scatter_(1, answers, 1.0)
-        logits, conflicts = bias + records @ weights, records @ zeros
-        for q in order.tolist():
-            block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
-            allowed = conflicts[:, block] < 0.5
-            categories = torch.arange(block.stop - block.start, device=device)
-            scores = logits[:, block] + terms_of(model, q, answers, numbers, categories)
-            if entropy:
-                bits[rows] += _entropy(scores, allowed).cpu().numpy()
-            race = torch.empty_like(scores).exponential_(generator=generator).clamp_min_(1e-30)
-            scores = (scores - race.log()).masked_fill_(~allowed, -torch.inf)
-            old = answers[:, q].clone()
-            new = torch.where(allowed.any(dim=1), scores.argmax(dim=1) + block.start, old)
-            logits += weights[new] - weights[old]
-            conflicts += zeros[new] - zeros[old]
-            answers[:, q] = new
-        swept[rows] = (answers - starts[:-1]).to(torch.int16).cpu().numpy()
-    return Swept(swept, int(np.count_nonzero(swept != codes)), bits if entropy else None)
-
-
-def _entropy(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Entropy in bits, (n,), of the softmax over the allowed categories; 0 where there are none."""
-    logarithms = logits.double().masked_fill(~allowed, -torch.inf).log_softmax(dim=1)
-    p = logarithms.exp()
-    return -torch.where(p > 0, p * logarithms, 0).sum(dim=1) / math.log(2)
-
-
 def terms_of(model: Tables, q: int, answers: Any, numbers: Any, categories: Any) -> Any:
     """Sum the weights of the triples that question ``q`` is in, for each of its categories.
 
@@ -360,47 +277,15 @@ def terms_of(model: Tables, q: int, answers: Any, numbers: Any, categories: Any)
     return total
 
 
-def _key(seed: int, number: int) -> np.uint64:
+def key_of(seed: int, number: int) -> np.uint64:
+    """Return the key of a sweep's random numbers."""
     step = GOLDEN * np.array([number + 1], np.uint64)
     return mix(mix(np.array([seed], np.uint64)) + step)[0]
 
 
 def _words(seed: int, number: int, rows: np.ndarray, questions: int) -> np.ndarray:
-    states = mix(_key(seed, number) + GOLDEN * (rows + np.uint64(1)))
+    states = mix(key_of(seed, number) + GOLDEN * (rows + np.uint64(1)))
     return mix(states[:, None] + GOLDEN * np.arange(1, questions + 1, dtype=np.uint64))
-
-
-@intrinsic
-def _ones(typing_context, word):
-    """Number of bits of a 64-bit word that are set."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@compiled
-def _count_pairs(codes, starts):
-    """Count the pairs i <= j of the rows, int64 (K, K), ``ROWS_AT_ONCE`` rows at a time."""
-    size, questions = starts[-1], codes.shape[1]
-    counts = np.zeros((size, size), np.int64)
-    words = np.empty((size, ROWS_AT_ONCE // 64), np.uint64)
-    for first in range(0, codes.shape[0], ROWS_AT_ONCE):
-        words[:] = 0
-        for i in range(first, min(first + ROWS_AT_ONCE, codes.shape[0])):
-            at, bit = (i - first) >> 6, np.uint64(1) << np.uint64((i - first) & 63)
-            for q in range(questions):
-                words[starts[q] + codes[i, q], at] |= bit
-        for a in range(size):
-            left = words[a]
-            for b in range(a, size):
-                right = words[b]
-                shared = np.uint64(0)
-                for k in range(ROWS_AT_ONCE // 64):
-                    shared += _ones(left[k] & right[k])
-                counts[a, b] += np.int64(shared)
-    return counts
 
 
 @compiled

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.crosstabs.pairs import within_question
+from modp.crosstabs.cells import within_question
 
 PSEUDOCOUNT = 1.0
 D0, Z0 = 0.1, 1.0

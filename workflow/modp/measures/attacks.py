@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.measures.crowds import agreements, identities
-from modp.survey.records import columns, one_hot
+from modp.crosstabs.identical import identities
+from modp.measures.crowds import agreements
+from modp.survey.records import Records, one_hot
 
 CERTAINTY = 1.959964
 """Standard errors on either side of a value: bounds are of 95% intervals."""
@@ -151,9 +152,7 @@ def nearness(candidates: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
     return scores - candidates.shape[1]
 
 
-def likelihood_ratio(
-    candidates: np.ndarray, probabilities: np.ndarray, train: np.ndarray, block_starts: np.ndarray
-) -> np.ndarray:
+def likelihood_ratio(candidates: Records, probabilities: np.ndarray, train: Records) -> np.ndarray:
     """Return how much likelier a model makes each candidate than independent answers would.
 
     The score of membership is the pseudo-log-likelihood, the sum of the logarithms of the model's
@@ -164,10 +163,9 @@ def likelihood_ratio(
     ----------
     probabilities : (m, K), the model's minus-one predictions for the candidates, normalised
     """
-    answers = columns(candidates, block_starts)
+    answers, sizes = candidates.columns, candidates.codebook.sizes
     own = np.take_along_axis(probabilities, answers, axis=1)
-    counts = one_hot(train, block_starts).sum(axis=0, dtype=np.float64) + 0.5
-    sizes = np.diff(block_starts)
+    counts = train.one_hot.sum(axis=0, dtype=np.float64) + 0.5
     marginal = counts / np.repeat(len(train) + sizes / 2, sizes)
     likely = np.log(np.maximum(own, LEAST_PROBABILITY)).sum(axis=1)
     return likely - np.log(marginal)[answers].sum(axis=1)

@@ -10,30 +10,6 @@ PAIRS_AT_ONCE = 1 << 24
 """Pairs of records whose shared answers are held in memory."""
 
 
-def identities(codes: np.ndarray) -> np.ndarray:
-    """Number the distinct records: the same number, int64 (n,), for records (n, Q) that are identical."""
-    group = np.zeros(len(codes), np.int64)
-    for answers in codes.T:
-        # Two records stay in one group while they agree; the group numbers stay below n.
-        _, group = np.unique(group * (int(answers.max(initial=0)) + 1) + answers, return_inverse=True)
-    return group
-
-
-def multiplicity(codes: np.ndarray) -> np.ndarray:
-    """Count the records that are identical to each record, itself included (paper, Figure 14).
-
-    Parameters
-    ----------
-    codes : shape (n, Q), not negative
-
-    Returns
-    -------
-    int64 of shape (n,), at least 1; its sum over distinct records is n
-    """
-    group = identities(codes)
-    return np.bincount(group)[group]
-
-
 def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.ndarray:
     """Return log10(multiplicity × 2**bits), which cannot overflow (paper, Figure 15).
 
@@ -43,15 +19,6 @@ def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.nda
     bits : shape (n,), entropy with which each one's synthetic partner was drawn
     """
     return np.log10(multiplicity) + bits * np.log10(2)
-
-
-def deficient(multiplicity: np.ndarray, bits: np.ndarray, limit: float) -> np.ndarray:
-    """Return the mask, shape (n,), of the records that hide in too small a crowd of either kind.
-
-    These are the records whose effective multiplicity, multiplicity × 2**bits, is below
-    ``limit``; the paper speaks of rows "deficient in both kinds" without giving a limit.
-    """
-    return np.log2(multiplicity) + bits < np.log2(limit)
 
 
 def causal_rank(

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from modp.base.config import read_yaml
+from modp.models.family import Family
+from modp.pipeline.steps import STEPS
 from modp.summaries.tables import headline
 
 PACKAGE = Path(__file__).parent.parent
@@ -20,16 +22,38 @@ def modules_of(step: str) -> list[str]:
     """Return the files of this package that a step runs, found by following its imports.
 
     Paths are relative to the working directory where possible, sorted. Package ``__init__``
-    files hold nothing but a docstring and are left out.
+    files, which hold words and say where things are, are left out.
     """
+    return _relative(_followed(PACKAGE / "cli" / f"{step}.py"))
+
+
+def code_of(step: str, family: Family | None = None) -> list[str]:
+    """Return the files that a step runs for models of a family, as :func:`modules_of` does."""
+    found = _followed(PACKAGE / "cli" / f"{step}.py")
+    for part in STEPS[step].parts if family else ():
+        if family and family.can(part):
+            found |= _followed(_path(family.parts[part].partition(":")[0]))
+    return _relative(found)
+
+
+def _followed(start: Path) -> set[Path]:
+    """The file and all that it imports, directly or not."""
     found: set[Path] = set()
-    pending = [PACKAGE / "cli" / f"{step}.py"]
+    pending = [start]
     while pending:
         path = pending.pop()
         if path not in found:
             found.add(path)
             pending += _imports(path)
-    return sorted(os.path.relpath(path) for path in found)
+    return found
+
+
+def _relative(paths: set[Path]) -> list[str]:
+    return sorted(os.path.relpath(path) for path in paths)
+
+
+def _path(module: str) -> Path:
+    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
 
 
 @functools.cache
@@ -40,8 +64,7 @@ def _imports(path: Path) -> list[Path]:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-    own = [name.split(".")[1:] for name in names if name.startswith("modp.")]
-    paths = [PACKAGE.joinpath(*parts).with_suffix(".py") for parts in own]
+    paths = [_path(name) for name in names if name.startswith("modp.")]
     return [p for p in paths if p.exists()]
 
 

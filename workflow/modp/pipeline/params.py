@@ -1,25 +1,17 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from modp.base.config import Strict
+from modp.base.config import Strict, at_place
 from modp.base.errors import did_you_mean
-
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-
-Zeros = Literal["sample", "stated"]
-"""What counts as a structural zero: a cell that no true record is in, or what the question set states."""
-
-Selection = Literal["uniform", "proportional", "adaptive"]
-"""How the pair tables that a private model measures are chosen."""
+from modp.crosstabs.cells import Zeros
+from modp.models.family import Family, Name, Recipe, Row
+from modp.models.registry import FAMILIES, families, family
 
 BOOTSTRAP = "bootstrap"
-RELEASED = "released"
-"""The one table drawn from a private model."""
-
 MARGINALS = "marginals"
 RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
@@ -27,164 +19,6 @@ RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MA
 
 OTHER_FIGURES = ("accuracy", "training", "frontier", "three_way", "risk_fidelity")
 """Figures that every run has, beside the crosstabs that params.yaml lists."""
-
-
-class Stage(Strict):
-    """A stage of training: a loss and how long to follow it.
-
-    It ends after ``epochs``, or sooner: after ``patience`` epochs without a better loss, or after
-    ``minutes`` (with which a run can no longer be repeated to the bit). The learning rate starts at
-    ``learning_rate`` and, with ``schedule: cosine``, falls to zero along a half cosine over the epochs.
-    ``specials`` are categories such as ``RAC1P=3`` that ``weighted_mean_square`` counts tenfold;
-    ``floor`` and ``pseudocount`` are those of the loss ``z``, by default the paper's 1e-5 and 0.01.
-    """
-
-    loss: Literal["mean_square", "weighted_mean_square", "cross_entropy", "z"]
-    epochs: int = Field(ge=1)
-    minutes: float | None = Field(default=None, gt=0)
-    patience: int | None = Field(default=None, ge=1)
-    learning_rate: float = Field(gt=0, allow_inf_nan=False)
-    schedule: Literal["cosine", "constant"] = "cosine"
-    batch: int = Field(default=1024, ge=1)
-    specials: list[str] = Field(default_factory=list)
-    floor: float | None = Field(default=None, ge=0)
-    pseudocount: float | None = Field(default=None, gt=0)
-
-    @model_validator(mode="after")
-    def _options_belong_to_the_loss(self) -> "Stage":
-        if self.specials and self.loss != "weighted_mean_square":
-            raise ValueError("'specials' go with 'loss: weighted_mean_square'")
-        if self.loss != "z" and (self.floor, self.pseudocount) != (None, None):
-            raise ValueError("'floor' and 'pseudocount' go with 'loss: z'")
-        return self
-
-
-class BladesModel(Strict):
-    """One of the paper's models: ``model_5_15`` has 5 blades and a gate of width 15.
-
-    The gate has two linear layers, or three. ``link: softmax`` makes each question's predictions
-    sum to one, instead of the paper's sigmoids. With ``restarts`` the model is fitted from that many
-    seeds and the one with the lowest loss in its last stage is kept.
-    """
-
-    blades: int = Field(ge=1)
-    reduced: int = Field(ge=1)
-    gate_layers: Literal[2, 3] = 2
-    link: Literal["sigmoid", "softmax"] = "sigmoid"
-    restarts: int = Field(default=1, ge=1)
-    stages: list[Stage] = Field(min_length=1)
-
-
-class Swap(Strict):
-    """Exchange answers between synthetic records where the crosstab gains by it.
-
-    Ends after ``passes`` over all questions and records, or sooner: after a pass that lowers the
-    discrepancy by less than the share ``improvement``, or after ``minutes`` (with which a run can no
-    longer be repeated to the bit).
-    """
-
-    passes: int = Field(default=20, ge=1)
-    improvement: float = Field(default=0.001, ge=0, lt=1)
-    minutes: float | None = Field(default=None, gt=0)
-
-
-class Variant(Strict):
-    """One row of the accuracy table: a model and how its instances are treated.
-
-    Treatments follow in this order: ``pass_through`` (probability that a true answer is kept),
-    ``threshold`` (quantile of the record-wise loss above which the next of ``instances`` is
-    taken), ``remove_zeros`` (drop records that hold a structural zero), ``protect`` (drop records whose
-    effective multiplicity, the number of identical true records times 2 to the bits of entropy, is below
-    this limit), ``swap``.
-    """
-
-    model: str
-    name: Name
-    pass_through: float = Field(default=0.0, ge=0, lt=1)
-    instances: int = Field(default=1, ge=1)
-    threshold: float | None = Field(default=None, ge=0, le=1)
-    remove_zeros: bool = False
-    protect: float | None = Field(default=None, gt=1, allow_inf_nan=False)
-    swap: Swap | None = None
-
-    @model_validator(mode="after")
-    def _threshold_chooses_between_instances(self) -> "Variant":
-        if (self.threshold is None) != (self.instances == 1):
-            raise ValueError("'instances: 2' or more goes with 'threshold', and 'threshold' with it")
-        return self
-
-    @property
-    def row(self) -> str:
-        """The row's name, ``model/variant``."""
-        return f"{self.model}/{self.name}"
-
-
-class StationaryModel(Strict):
-    """A stationary model: one distribution that reproduces all pair crosstabs, and some three-way ones.
-
-    Chains start at the true records and are swept until their crosstab is the true one up to
-    sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no
-    longer falls, or for ``most_windows`` times twenty sweeps at each of three sizes of steps.
-    ``pair_step`` and ``margin_step`` set the steps of pairs and single categories; a fit that diverges
-    halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
-    categories, so that pairs of a handful of records are not moved by their noise. After each sweep
-    chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
-    other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
-    be fewer than the records. At most so many ``triples`` of questions get weights of their own, where the
-    three-way tables of a model of pairs miss the true ones by more than sampling noise; 0 for pairs alone.
-    """
-
-    tolerance: float = Field(default=0.02, gt=0)
-    most_windows: int = Field(default=6, ge=1)
-    pair_step: float = Field(default=3.5, gt=0)
-    margin_step: float = Field(default=0.4, gt=0)
-    damping: float = Field(default=5.0, ge=0)
-    exchanges: int = Field(default=3, ge=0)
-    chains: int | None = Field(default=None, ge=100)
-    triples: int = Field(default=200, ge=0)
-
-
-class PrivateModel(Strict):
-    """A stationary pairwise model with a formal guarantee, and the one table that is drawn from it.
-
-    With or without any one record the released table and the model are nearly as likely to come out the
-    way they did: (``epsilon``, ``delta``)-differential privacy. ``selection`` says which pair tables are
-    measured: ``adaptive`` measures, one after the other, those that the model gets wrong, ``pairs`` times as
-    many as there are questions; ``uniform`` and ``proportional`` measure all. Category lists and stated
-    structural zeros are taken to be public. Decile edges come from the true records, so that a question set
-    with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
-    another year's file for instance. ``noise: secret`` draws the noise from the operating system's
-    entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
-    it away. ``chains`` bounds their number while pairs are chosen.
-    """
-
-    epsilon: float = Field(gt=0, le=100)
-    delta: float = Field(gt=0, lt=1)
-    selection: Selection = "adaptive"
-    pairs: float = Field(default=4.0, gt=0)
-    chains: int = Field(default=6000, ge=100)
-    public_edges: bool = False
-    noise: Literal["secret", "seeded"] = "secret"
-
-
-class SweptRow(Strict):
-    """One row of the accuracy table: records redrawn one question after the other.
-
-    Each of the ``sweeps`` redraws all questions of every record once, each given the record's current
-    other answers, structural zeros excluded. More sweeps leave less of the true record. ``start: fresh``
-    begins with records drawn from the weights of a stationary model alone, which leaves nothing of any
-    true record, but needs more sweeps.
-    """
-
-    model: str
-    name: Name
-    sweeps: int = Field(ge=1)
-    start: Literal["records", "fresh"] = "records"
-
-    @property
-    def row(self) -> str:
-        """The row's name, ``model/name``."""
-        return f"{self.model}/{self.name}"
 
 
 ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap", "attack_roc")
@@ -244,12 +78,31 @@ class Census(Strict):
     downloads: str
 
 
+class Grids(Strict):
+    """Where evaluations are made along a line: ``epsilons`` by ``snakemake epsilon``."""
+
+    epsilons: list[float] = Field(default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1)
+
+
+MODELS = Annotated[Union[tuple(f.recipe for f in families())], Field(discriminator="family")]  # noqa: UP007
+ROWS = Union[tuple(f.row for f in families())]  # noqa: UP007
+OLD = {
+    "stationary": "models go together under 'models', each with its family: 'family: stationary'",
+    "private": "models go together under 'models', each with its family: 'family: private'",
+    "variants": "rows of the accuracy table go together under 'rows'",
+    "swept": "rows of the accuracy table go together under 'rows'; 'sweeps' says that a row is swept",
+}
+"""Keys that there were, and what is written today."""
+
+
 class Params(Strict):
     """params.yaml as a whole.
 
     ``holdout`` is the share of the records, households whole, that no model sees and that attacks are
     measured against; a data set may name files of its own for that. ``attacked`` names questions whose
-    answers are guessed from the synthetic records; those that a data set lacks are passed over.
+    answers are guessed from the synthetic records; those that a data set lacks are passed over. Each of
+    ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
+    that its family knows.
     """
 
     dataset: str
@@ -261,14 +114,20 @@ class Params(Strict):
     seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
     zeros: Zeros
-    models: dict[Name, BladesModel] = Field(min_length=1)
-    stationary: dict[Name, StationaryModel]
-    private: dict[Name, PrivateModel]
-    variants: list[Variant] = Field(min_length=1)
-    swept: list[SweptRow]
+    models: dict[Name, MODELS] = Field(min_length=1)  # type: ignore[valid-type]
+    rows: list[ROWS]  # type: ignore[valid-type]
     figures: dict[Name, FigureRecipe]
-    answers_by_blade: AnswersByBlade
+    answers_by_blade: AnswersByBlade | None = None
+    grids: Grids = Field(default_factory=Grids)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_what_became_of_old_keys(cls, values: Any) -> Any:
+        old = [f"{key!r} ({OLD[key]})" for key in OLD if key in values]
+        if old:
+            raise ValueError("keys of an earlier version: " + "; ".join(old))
+        return values
 
     @field_validator("device")
     @classmethod
@@ -285,67 +144,93 @@ class Params(Strict):
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
         return figures
 
-    @field_validator("models", "stationary", "private")
+    @field_validator("models", mode="before")
     @classmethod
-    def _names_are_free(cls, models: dict[str, Any]) -> dict[str, Any]:
-        for name in models:
+    def _models_say_their_family(cls, models: Any) -> Any:
+        for name, model in models.items() if isinstance(models, dict) else ():
             if name in RESERVED:
                 raise ValueError(f"a model cannot be called {name!r}, which names something else there")
+            if isinstance(model, dict) and "family" not in model:
+                raise ValueError(f"{name} does not say its family: one of {', '.join(FAMILIES)}")
         return models
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _rows_are_what_their_families_know(cls, rows: Any, info: ValidationInfo) -> Any:
+        """Check each row as its model's family wants it; not at all where the models are faulty."""
+        models = info.data.get("models")
+        if models is None:
+            return []
+        if not isinstance(rows, list) or not rows:
+            raise ValueError("a list of the rows of the accuracy table, at least one")
+        return [_row(at, row, models) for at, row in enumerate(rows)]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Params":
-        for name in self.stationary:
-            if name in self.models:
-                raise ValueError(f"stationary.{name}: there is a model of that name under 'models'")
-        for name in self.private:
-            if name in self.models or name in self.stationary:
-                raise ValueError(f"private.{name}: there is another model of that name")
-        for at, variant in enumerate(self.variants):
-            place = f"variants.{at} ({variant.row})"
-            self._require_model(place, variant.model)
-            if variant.instances > self.instances:
+        for at, row in enumerate(self.rows):
+            wanted = getattr(row, "instances", 1)
+            if wanted > self.instances:
                 raise ValueError(
-                    f"{place} needs {variant.instances} instances, but 'instances' is {self.instances}"
+                    f"rows.{at} ({row.row}) needs {wanted} instances, but 'instances' is {self.instances}"
                 )
-        for at, swept in enumerate(self.swept):
-            known = [*self.models, *self.stationary]
-            if swept.model not in known:
-                raise ValueError(
-                    f"swept.{at} ({swept.row}): no model {swept.model!r} is defined"
-                    f"{did_you_mean(swept.model, known)}"
-                )
-            if swept.start == "fresh" and swept.model not in self.stationary:
-                raise ValueError(f"swept.{at} ({swept.row}): 'start: fresh' needs a stationary model")
-        for row in self.rows:
-            if self.rows.count(row) > 1:
-                raise ValueError(f"the row {row} is listed twice under 'variants' and 'swept'")
+        for name, row_names in self.rows_of.items():
+            most = self.family_of(name).most_rows
+            if most is not None and len(row_names) > most:
+                raise ValueError(f"rows: {name} releases one table, but has {len(row_names)} rows")
+        for row in self.names:
+            if self.names.count(row) > 1:
+                raise ValueError(f"the row {row} is listed twice under 'rows'")
         for name, figure in self.figures.items():
             self._check_figure(f"figures.{name}", figure)
-        self._require_model("answers_by_blade.model", self.answers_by_blade.model)
+        if self.answers_by_blade:
+            self._require_gate("answers_by_blade.model", self.answers_by_blade.model)
         return self
 
     def _check_figure(self, place: str, figure: FigureRecipe) -> None:
         for name in figure.of:
             if figure.kind in GATE_FIGURES:
-                self._require_model(place, name)
-            elif name not in self.rows and (figure.kind, name) != ("attack_roc", MARGINALS):
-                raise ValueError(
-                    f"{place}: no row {name!r} among 'variants' and 'swept'{did_you_mean(name, self.rows)}"
-                )
+                self._require_gate(place, name)
+            elif name not in self.names and (figure.kind, name) != ("attack_roc", MARGINALS):
+                raise ValueError(f"{place}: no row {name!r} among 'rows'{did_you_mean(name, self.names)}")
             elif figure.kind in DRAWN_FIGURES and name == BOOTSTRAP:
                 raise ValueError(f"{place}: {figure.kind!r} is of drawn records, not of the bootstrap")
-        if figure.kind == "gate_triangle" and self.models[figure.of[0]].blades != 3:
+        blades = getattr(self.models.get(figure.of[0]), "blades", 3)
+        if figure.kind == "gate_triangle" and blades != 3:
             raise ValueError(f"{place}: 'gate_triangle' needs a model of three blades")
 
-    def _require_model(self, place: str, name: str) -> None:
-        if name not in self.models:
-            raise ValueError(
-                f"{place}: no model {name!r} is defined under 'models'{did_you_mean(name, self.models)}"
-            )
+    def _require_gate(self, place: str, name: str) -> None:
+        gated = [model for model in self.models if self.family_of(model).can("gates")]
+        if name not in gated:
+            near = did_you_mean(name, gated)
+            raise ValueError(f"{place}: no model {name!r} with a gate is defined under 'models'{near}")
+
+    def family_of(self, name: str) -> Family:
+        """Return the family of a model, or of a row's model."""
+        recipe: Recipe = self.models[name.partition("/")[0]]
+        return family(recipe.family)
 
     @property
-    def rows(self) -> list[str]:
-        """The rows of the accuracy table: the bootstrap, every variant, swept and released table."""
-        drawn = [*self.variants, *self.swept]
-        return [BOOTSTRAP, *(d.row for d in drawn), *(f"{name}/{RELEASED}" for name in self.private)]
+    def names(self) -> list[str]:
+        """The names of the rows of the accuracy table: the bootstrap, then those that are drawn."""
+        return [BOOTSTRAP, *(row.row for row in self.rows)]
+
+    @property
+    def rows_of(self) -> dict[str, list[str]]:
+        """Each model's rows."""
+        return {name: [r.row for r in self.rows if r.model == name] for name in self.models}
+
+
+def _row(at: int, row: Any, models: dict[str, Recipe]) -> Any:
+    """A row as its model's family wants it, faults at their places."""
+    if not isinstance(row, dict) or not isinstance(row.get("model"), str):
+        return Row.model_validate(row)
+    name = f"rows.{at} ({row['model']}/{row.get('name', '')})"
+    if row["model"] not in models:
+        raise ValueError(
+            f"{name}: no model {row['model']!r} is defined under 'models'{did_you_mean(row['model'], models)}"
+        )
+    kind = family(models[row["model"]].family).row
+    try:
+        return kind.model_validate(row)
+    except ValidationError as failure:
+        raise at_place((at,), failure, kind, row) from None

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from modp.models.family import Family
 from modp.report.templates import template
 from modp.summaries.tables import (
     BOUNDED,
@@ -23,26 +24,6 @@ from modp.summaries.tables import (
     shown_share,
 )
 from modp.survey.codebook import Codebook
-
-METHODS = {
-    "blades": (
-        "The paper's. {blades} blades each predict every question of a record from its other answers, never "
-        "from the answer itself; a gate that sees the record mixes them. Answers are drawn from the "
-        "predictions, all at once unless a row says otherwise."
-    ),
-    "stationary": (
-        "Stationary: one distribution over records with a weight for every pair of answers, and for the "
-        "answers to some triples of questions, fitted until the crosstab of its chains is the true one up to "
-        "sampling noise. Records are drawn by sweeps from the true ones, question by question, each given "
-        "the record's current other answers; pairs of answers that {zeros} are never drawn."
-    ),
-    "private": (
-        "Stationary, with a formal guarantee: one distribution over records with a weight for every pair of "
-        "answers whose table was measured ({selection} selection), fitted to one-way and pair tables with "
-        "Gaussian noise alone. Records are the fit's last chains, which began at draws from the noisy "
-        "one-way tables; there is no true record that one was drawn from."
-    ),
-}
 
 TREATMENTS = {
     "pass_through": "each true answer kept with probability {}",
@@ -78,7 +59,7 @@ class Run:
 
 def card(
     name: str,
-    family: str,
+    family: Family,
     parameters: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     run: Run,
@@ -89,7 +70,6 @@ def card(
     Parameters
     ----------
     name : the model
-    family : one of METHODS
     parameters : what params.yaml says of the model
     rows : what params.yaml says of each row of the accuracy table that is drawn from it
     guaranteed : sentences on what is guaranteed
@@ -102,7 +82,7 @@ def card(
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),
-        method=METHODS[family].format(**parameters, zeros=ZEROS[run.zeros]),
+        method=family.method.format(**parameters, zeros=ZEROS[run.zeros]),
         zeros=ZEROS[run.zeros],
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
         rows=[(row["name"], treatment(row)) for row in rows],
@@ -111,41 +91,6 @@ def card(
         other_measures=other_measures(run.metrics, name),
         guaranteed=guaranteed,
     )
-
-
-GUARANTEE = (
-    "({epsilon:g}, {delta:g})-differential privacy holds for the released table and the model's weights "
-    "together, where two data sets are neighbours if one has one record more. Whatever somebody "
-    "concludes from them, he would have concluded nearly as likely had a given record not been there: at "
-    "most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
-    "One record is protected, not a household: for four people of one the factor is the fourth power.",
-    "Taken to be public: the questions and their categories, the structural zeros that the question set "
-    "states{edges}. Nothing else was taken from the true records but through a counted budget.",
-    "The numbers below, and every other file of this run, were computed from the true records and are "
-    "not covered: they are for who holds these. Each further release from the same records adds to ε and δ.",
-)
-NOISE = {
-    "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
-    "made for cryptography.",
-    "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
-    "then nothing is guaranteed. Before a release set `noise: secret` in `params.yaml`.",
-}
-
-
-def guarantee(parameters: Mapping[str, Any]) -> list[str]:
-    """Return what a private model guarantees, in plain words.
-
-    Parameters
-    ----------
-    parameters : what params.yaml says of the model
-    """
-    edges = (
-        ", and the edges of deciles, which params.yaml says are known from elsewhere"
-        if parameters["public_edges"]
-        else ""
-    )
-    facts = {**parameters, "factor": np.exp(parameters["epsilon"]), "edges": edges}
-    return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[parameters["noise"]]]
 
 
 SENTENCES = (
@@ -240,7 +185,7 @@ def _bounded(line: pd.Series, scale: int) -> str:
 
 def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters without those that are not set."""
-    said = {key: value for key, value in parameters.items() if value is not None and value != []}
+    said = {k: v for k, v in parameters.items() if v is not None and v != [] and k != "family"}
     return said | {"stages": [_said(stage) for stage in said["stages"]]} if "stages" in said else said
 
 

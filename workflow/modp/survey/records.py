@@ -1,6 +1,7 @@
 """Coded records: codes with their codebook, one-hot blocks, Parquet files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,60 @@ import pyarrow.parquet as pq
 
 from modp.base.errors import InputError
 from modp.survey.codebook import Codebook
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records and what their codes mean.
+
+    codes : int16 (n, Q), the index of each answer among its question's categories
+    codebook : of Q questions with K categories in all
+    """
+
+    codes: np.ndarray
+    codebook: Codebook
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.shape[1] != len(self.codebook.questions):
+            raise ValueError(
+                f"codes of shape {self.codes.shape} for {len(self.codebook.questions)} questions"
+            )
+
+    def __len__(self) -> int:
+        """Number of records, n."""
+        return len(self.codes)
+
+    def __getitem__(self, rows: np.ndarray | slice) -> "Records":
+        """Return some of the records."""
+        return Records(self.codes[rows], self.codebook)
+
+    def of(self, codes: np.ndarray) -> "Records":
+        """Return other records under the same codebook."""
+        return Records(codes, self.codebook)
+
+    @property
+    def block_starts(self) -> np.ndarray:
+        """First column of each question's block and, last, K: shape (Q + 1,)."""
+        return self.codebook.block_starts
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Each answer's one-hot column, int64 (n, Q)."""
+        return columns(self.codes, self.block_starts)
+
+    @property
+    def one_hot(self) -> np.ndarray:
+        """The binary response vectors R, float32 (n, K) (paper, equation 4)."""
+        return one_hot(self.codes, self.block_starts)
+
+    @classmethod
+    def read(cls, path: Path, codebook: Codebook) -> "Records":
+        """Read the records of a Parquet file; raise InputError if they are of another codebook."""
+        return cls(read(path, codebook)[0], codebook)
+
+    def write(self, path: Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write the records as Parquet, followed by ``extra`` columns; see :func:`write`."""
+        write(path, self.codes, self.codebook, extra)
 
 
 def columns(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:

@@ -1,9 +1,7 @@
 """The paper's models: non-self-predicting blades combined by a gate."""
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -11,25 +9,14 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
 
+from modp.base import devices
 from modp.base.errors import InputError
+from modp.models.blades.recipe import Shape
 from modp.survey.codebook import Codebook
+from modp.survey.records import Records
 
 LARGEST_LOGIT = 30.0
 """Beyond it a softmax in single precision is one or nothing."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a model is made of.
-
-    ``blades`` maps; a gate of two linear layers, or three, of width ``reduced``; ``link`` is the
-    paper's ``sigmoid`` of every category by itself, or a ``softmax`` over each question's.
-    """
-
-    blades: int
-    reduced: int
-    gate_layers: int = 2
-    link: Literal["sigmoid", "softmax"] = "sigmoid"
 
 
 class Blades(nn.Module):
@@ -106,6 +93,24 @@ class Blades(nn.Module):
             return outputs[:, 0]
         return torch.einsum("nb,nbk->nk", self.gate(records), outputs)
 
+    @torch.no_grad()
+    def predict(self, records: Records) -> np.ndarray:
+        """Return the predictions, float32 (n, K), computed where the weights are."""
+        binary = torch.from_numpy(records.one_hot).to(self.weight.device)
+        return self(binary).cpu().numpy()
+
+    def on(self, device: str) -> "Blades":
+        """Move the model to ``auto``, ``cpu``, ``cuda`` or ``cuda:N``; let sums have one order."""
+        torch.set_num_threads(1)
+        return self.to(devices.device(device))
+
+    def save(self, path: Path, codebook: Codebook) -> None:
+        """Write the weights as safetensors, with the model's shape and its codebook's digest."""
+        weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
+        facts = {"codebook": codebook.digest, **self.shape.model_dump()}
+        # One entry, since safetensors writes several in an order that differs from run to run.
+        save_file(weights, path, metadata={"modp": json.dumps(facts)})
+
 
 def question_blocks(block_starts: torch.Tensor) -> torch.Tensor:
     """Return a (K, Q) matrix of ones where the category belongs to the question."""
@@ -120,22 +125,8 @@ def between_questions(block_starts: torch.Tensor) -> torch.Tensor:
     return 1 - blocks @ blocks.T
 
 
-@torch.no_grad()
-def predict(model: Blades, records: np.ndarray, device: torch.device) -> np.ndarray:
-    """Return the predictions, float32 (n, K), for one-hot records of the same shape."""
-    return model.to(device)(torch.from_numpy(records).to(device)).cpu().numpy()
-
-
-def save(path: Path, model: Blades, codebook_digest: str) -> None:
-    """Write a model's weights as safetensors, with its shape and its codebook's digest."""
-    weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
-    facts = {"codebook": codebook_digest, **asdict(model.shape)}
-    # One entry, since safetensors writes several in an order that differs from run to run.
-    save_file(weights, path, metadata={"modp": json.dumps(facts)})
-
-
 def load(path: Path, codebook: Codebook) -> Blades:
-    """Read a model that :func:`save` wrote.
+    """Read a model that :meth:`Blades.save` wrote.
 
     Raises
     ------
@@ -149,4 +140,4 @@ def load(path: Path, codebook: Codebook) -> Blades:
         raise InputError(f"{path} was trained on other questions or categories than the codebook's")
     model = Blades(torch.from_numpy(codebook.block_starts), Shape(**facts), torch.Generator())
     model.load_state_dict(weights)
-    return model
+    return model.on("cpu")

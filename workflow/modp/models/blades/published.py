@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from modp.base.errors import InputError
-from modp.models.blades.network import Blades, Shape
+from modp.models.blades.network import Blades
+from modp.models.blades.recipe import Shape
 from modp.survey.codebook import Codebook
 
 ALLOWED = [
@@ -44,7 +45,8 @@ def convert(path: Path, codebook: Codebook) -> Blades:
             f"{path} is of {len(starts) - 1} questions and {starts[-1]} categories, the codebook of "
             f"{len(codebook.questions)} and {codebook.block_starts[-1]}, or of others"
         )
-    model = Blades(torch.from_numpy(codebook.block_starts), Shape(number, reduced), torch.Generator())
+    shape = Shape(blades=number, reduced=reduced)
+    model = Blades(torch.from_numpy(codebook.block_starts), shape, torch.Generator())
     model.load_state_dict(
         {
             "weight": torch.stack([weights[f"blades.{b}.weight"] for b in range(number)], dim=1),

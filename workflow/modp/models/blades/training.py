@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import nn
@@ -17,8 +16,8 @@ from modp.base import checkpoint
 from modp.base.errors import InputError, did_you_mean
 from modp.models.blades.losses import cross_entropy, mean_square, rarity_weights, z_loss
 from modp.models.blades.network import between_questions, question_blocks
-from modp.pipeline.params import Stage
-from modp.survey.records import columns
+from modp.models.blades.recipe import Stage
+from modp.survey.records import Records
 
 SHARDS = 4
 """Parts into which a batch is cut. Fixed, so that sums have one order whatever the threads."""
@@ -75,29 +74,25 @@ class Trainer:
     def __init__(
         self,
         model: nn.Module,
-        codes: np.ndarray,
-        block_starts: np.ndarray,
+        records: Records,
         generator: torch.Generator,
         threads: int,
         device: torch.device,
-        names: Sequence[str] = (),
     ):
         """Place model and data.
 
         Parameters
         ----------
-        codes : shape (n, Q)
         generator : shuffles the records; on the CPU
         threads : how many shards are worked on at once
-        names : the K categories' names, by which stages mention some of them
         """
         torch.set_num_threads(1)
         torch.set_float32_matmul_precision("high")  # says nothing to the CPU
         self.device = device
         self.model = model.to(device)
         self.generator = generator
-        self.names = list(names)
-        self.columns = torch.from_numpy(columns(codes, block_starts)).to(device)
+        self.names, block_starts = records.codebook.columns, records.block_starts
+        self.columns = torch.from_numpy(records.columns).to(device)
         self.size = int(block_starts[-1])
         self.between = between_questions(torch.from_numpy(block_starts)).to(device)
         self.blocks = question_blocks(torch.from_numpy(block_starts)).to(device)

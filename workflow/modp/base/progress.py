@@ -5,7 +5,7 @@ from typing import Self
 
 from tqdm import tqdm
 
-from modp.cli.output import Log
+from modp.base.output import Log
 
 QUIET_S = 10.0
 

@@ -1,35 +1,28 @@
-"""What counts as a structural zero, by the parameter ``zeros``."""
-
-import argparse
-from typing import get_args
+"""Which pairs of answers are structural zeros, by the parameter ``zeros``."""
 
 import numpy as np
 
 from modp.base.errors import InputError
-from modp.crosstabs.pairs import crosstab, structural_zeros
-from modp.pipeline.params import Zeros
-from modp.survey.codebook import Codebook
+from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.pairs import crosstab
+from modp.survey.records import Records
 
 
-def ask_for_zeros(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that :func:`zeros_of` takes."""
-    parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")
-
-
-def zeros_of(kind: str, codes: np.ndarray, codebook: Codebook) -> np.ndarray:
+def zeros_of(kind: str, records: Records) -> np.ndarray:
     """Return the mask of the structural zeros, bool (K, K).
 
     Parameters
     ----------
     kind : ``sample`` for the cells that no true record is in, ``stated`` for those that the question
         set calls impossible
+    records : the true ones
 
     Raises
     ------
     InputError
         if true records are in cells that the question set calls impossible
     """
-    counts = crosstab(codes, codebook.block_starts)
+    counts, codebook = crosstab(records), records.codebook
     if kind == "sample":
         return structural_zeros(counts, codebook.block_starts)
     if not codebook.impossible:

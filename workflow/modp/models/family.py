@@ -1,0 +1,178 @@
+"""What a model family is: its recipe, and where its parts are, which are loaded when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from pydantic import StringConstraints
+
+from modp.base.config import Strict
+from modp.base.output import Log
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from modp.survey.codebook import Codebook
+    from modp.survey.records import Records
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
+class Recipe(Strict):
+    """What params.yaml says of a model; each family adds keys of its own."""
+
+    family: str
+
+
+class Row(Strict):
+    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model."""
+
+    model: str
+    name: Name
+
+    @property
+    def row(self) -> str:
+        """The row's name, ``model/name``."""
+        return f"{self.model}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a piece of work is done. Of all this only name, seed and zeros decide what comes out.
+
+    name : of the model or row, after which its random streams are called
+    device : auto, cpu, cuda or cuda:N
+    zeros : what counts as a structural zero, as in params.yaml
+    checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
+    """
+
+    name: str
+    seed: int
+    threads: int = 1
+    device: str = "auto"
+    zeros: str = "sample"
+    log: Log = field(default_factory=Log)
+    checkpoint: Path | None = None
+
+
+class Model(Protocol):
+    """A fitted model: it predicts every answer of a record from the record's other answers."""
+
+    def predict(self, records: Records) -> np.ndarray:
+        """Return predictions (n, K), not negative, to be normalised within questions."""
+        ...
+
+    def save(self, path: Path, codebook: Codebook) -> None:
+        """Write the model as safetensors, with its codebook's digest."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit returns.
+
+    history : what happened, as the family sees it
+    training : the same for plots: columns stage, loss_name, epoch, loss, learning_rate
+    said : one line for people
+    """
+
+    model: Model
+    history: pd.DataFrame
+    training: pd.DataFrame
+    said: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A synthetic table.
+
+    codes : int16 (m, Q)
+    record : (m,), masked: the row of the true record that each one was drawn from, where there is one
+    entropy_bits : (m,), masked: entropy of what each one was drawn from, where that is known
+    """
+
+    codes: np.ndarray
+    record: np.ma.MaskedArray
+    entropy_bits: np.ma.MaskedArray
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model family.
+
+    recipe, row : what params.yaml says of its models, and of each row drawn from one
+    method : how its models work, for their cards; keys of the recipe and ``zeros`` stand in braces
+    parts : what the family can do -> where that is, as ``module:function``, so that a step loads, and
+        becomes stale with, only what it runs:
+
+        - fit(records, recipe, work) -> Fitted
+        - load(path, codebook) -> Model
+        - draw(model, records, row, work, instances) -> Drawn
+        - instances(model, records, number, work) -> that many Drawn: tables from which rows are made.
+          Only where this exists does ``draw`` get any
+        - gates(model, records) -> (n, B), shares of a record that belong to each of several parts
+        - curve(model, records, instances, work) -> (curve, parameter, codes), points of the frontier
+          figure, the most faithful tables not first
+        - chains(model, records, work) -> codes, sweep by sweep
+        - guarantee(recipe) -> sentences on what is formally guaranteed
+
+    most_rows : how many rows may be drawn from one model; None for any number
+    trains : whether its history is of a loss that falls, for the figure of trainings
+    """
+
+    name: str
+    recipe: type[Recipe]
+    row: type[Row]
+    method: str
+    parts: Mapping[str, str]
+    most_rows: int | None = None
+    trains: bool = True
+
+    def can(self, part: str) -> bool:
+        """Whether the family has this part."""
+        return part in self.parts
+
+    def _part(self, name: str) -> Callable[..., Any]:
+        module, _, function = self.parts[name].partition(":")
+        return getattr(importlib.import_module(module), function)
+
+    def fit(self, records: Records, recipe: Recipe, work: Work) -> Fitted:
+        """Fit a model to true records."""
+        return self._part("fit")(records, recipe, work)
+
+    def load(self, path: Path, codebook: Codebook) -> Model:
+        """Read a model that was saved; raise InputError if it is of another codebook."""
+        return self._part("load")(path, codebook)
+
+    def draw(
+        self, model: Model, records: Records, row: Row, work: Work, instances: Sequence[Drawn] = ()
+    ) -> Drawn:
+        """Draw the table of one row."""
+        return self._part("draw")(model, records, row, work, instances)
+
+    def instances(self, model: Model, records: Records, number: int, work: Work) -> list[Drawn]:
+        """Draw so many tables from which rows are made."""
+        return self._part("instances")(model, records, number, work)
+
+    def gates(self, model: Model, records: Records) -> np.ndarray:
+        """Return each record's shares, (n, B)."""
+        return self._part("gates")(model, records)
+
+    def curve(
+        self, model: Model, records: Records, instances: Sequence[Drawn], work: Work
+    ) -> Iterator[tuple[str, float, np.ndarray]]:
+        """Yield (curve, parameter, codes) for points between faithful and private."""
+        return self._part("curve")(model, records, instances, work)
+
+    def chains(self, model: Model, records: Records, work: Work) -> Iterator[np.ndarray]:
+        """Yield the records' codes after each sweep in turn."""
+        return self._part("chains")(model, records, work)
+
+    def guarantee(self, recipe: Recipe) -> list[str]:
+        """Return sentences on what is formally guaranteed, none if nothing is."""
+        return self._part("guarantee")(recipe) if self.can("guarantee") else []

@@ -1,0 +1,39 @@
+"""What a private model guarantees, in plain words."""
+
+import math
+
+from modp.models.private.recipe import PrivateRecipe
+
+GUARANTEE = (
+    "({epsilon:g}, {delta:g})-differential privacy holds for the released table and the model's weights "
+    "together, where two data sets are neighbours if one has one record more. Whatever somebody "
+    "concludes from them, he would have concluded nearly as likely had a given record not been there: at "
+    "most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
+    "One record is protected, not a household: for four people of one the factor is the fourth power.",
+    "Taken to be public: the questions and their categories, the structural zeros that the question set "
+    "states{edges}. Nothing else was taken from the true records but through a counted budget.",
+    "The numbers below, and every other file of this run, were computed from the true records and are "
+    "not covered: they are for who holds these. Each further release from the same records adds to ε and δ.",
+)
+NOISE = {
+    "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
+    "made for cryptography.",
+    "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
+    "then nothing is guaranteed. Before a release set `noise: secret` in `params.yaml`.",
+}
+
+
+def guarantee(recipe: PrivateRecipe) -> list[str]:
+    """Return what a private model guarantees, in plain words."""
+    edges = (
+        ", and the edges of deciles, which params.yaml says are known from elsewhere"
+        if recipe.public_edges
+        else ""
+    )
+    facts = {
+        "epsilon": recipe.epsilon,
+        "delta": recipe.delta,
+        "factor": math.exp(recipe.epsilon),
+        "edges": edges,
+    }
+    return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[recipe.noise]]

@@ -1,0 +1,44 @@
+"""What params.yaml says of private models and of the row drawn from each."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from modp.base.config import Strict
+from modp.models.family import Recipe, Row
+
+Selection = Literal["uniform", "proportional", "adaptive"]
+"""How the pair tables that a private model measures are chosen."""
+
+
+class Spending(Strict):
+    """On what a budget is spent: which pair tables, how many, and the chains that help to choose them."""
+
+    selection: Selection = "adaptive"
+    pairs: float = Field(default=4.0, gt=0)
+    chains: int = Field(default=6000, ge=100)
+
+
+class PrivateRecipe(Recipe, Spending):
+    """A stationary pairwise model with a formal guarantee, and the one table that is drawn from it.
+
+    With or without any one record the released table and the model are nearly as likely to come out the
+    way they did: (``epsilon``, ``delta``)-differential privacy. ``selection`` says which pair tables are
+    measured: ``adaptive`` measures, one after the other, those that the model gets wrong, ``pairs`` times as
+    many as there are questions; ``uniform`` and ``proportional`` measure all. Category lists and stated
+    structural zeros are taken to be public. Decile edges come from the true records, so that a question set
+    with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
+    another year's file for instance. ``noise: secret`` draws the noise from the operating system's
+    entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
+    it away. ``chains`` bounds their number while pairs are chosen.
+    """
+
+    family: Literal["private"] = "private"
+    epsilon: float = Field(gt=0, le=100)
+    delta: float = Field(gt=0, lt=1)
+    public_edges: bool = False
+    noise: Literal["secret", "seeded"] = "secret"
+
+
+class PrivateRow(Row):
+    """The one table that a private model releases; there is nothing to choose."""

@@ -1,0 +1,364 @@
+"""The stationary model with a formal guarantee: fitted to noisy tables alone.
+
+What is known of the true records are answers of a :class:`modp.models.private.budget.Gate`. All one-way
+tables are measured, then some or all pair tables. Weights exist only for measured pairs, and a normal prior
+keeps them small where a cell is no larger than its noise; so what was not measured is as if independent
+given the rest, which is maximum entropy. Adaptive selection follows MWEM (Hardt, Ligett and McSherry, 2012)
+and AIM (McKenna et al., 2022): fit, let the gate choose a pair that the fit gets wrong, measure it.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from pydantic import ConfigDict
+
+from modp.base import seeds
+from modp.crosstabs import pairs
+from modp.draws import exchange, fresh, sweeps
+from modp.models.private.budget import Gate
+from modp.models.private.recipe import Spending
+from modp.models.stationary.matching import shortened
+from modp.models.stationary.model import Stationary
+
+
+class Settings(Spending):
+    """How the budget is spent, and how a model is fitted to what it bought.
+
+    selection : of pairs. ``uniform`` measures all with the same noise, ``proportional`` all with a
+        budget that grows as their number of cells to the power 2/3, which makes the sum of their
+        absolute errors least; ``adaptive`` those that the model gets wrong
+    margins : share of the budget for one-way tables
+    choices : share for choosing pairs, if they are chosen
+    pairs : how many pairs are chosen, in multiples of the number of questions
+    at_once : how many are chosen between two fits
+    spread : standard deviation of the prior of a weight
+    sweeps : between two choices
+    margin_step, pair_step, rare_power, most_pair_step, momentum : as in
+        :class:`modp.models.stationary.matching.Settings`
+    last_sweeps : of each of the two fits to all that was measured; weights are averaged over the second
+    chains : at most so many until the second of these, which has one a record
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    margins: Fraction = Fraction(3, 10)
+    choices: Fraction = Fraction(1, 10)
+    at_once: int = 3
+    spread: float = 1.0
+    margin_step: float = 0.2
+    pair_step: float = 2.5
+    most_pair_step: float = 0.3
+    rare_power: float = 0.7
+    momentum: float = 0.3
+    sweeps: int = 8
+    last_sweeps: int = 20
+    exchanges: int = 3
+
+
+MOST_CHANGE = 1.0
+"""Bound of a Newton step of a weight, before it is shortened."""
+
+NOISE_SIZE = math.sqrt(2 / math.pi)
+"""Mean absolute value of standard normal noise."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One line of a fit's history: what was measured, and what it cost.
+
+    first, second : questions, -1 for all one-way tables
+    rho : what it cost, with the choice
+    sigma : standard deviation of each count's noise
+    surprise : mean absolute difference of the noisy table and the model before it, in units of the noise's
+        own; about 1 means that nothing new was learnt
+    """
+
+    first: int
+    second: int
+    rho: float
+    sigma: float
+    surprise: float
+
+
+@dataclass(frozen=True)
+class Release:
+    """A fitted model, the synthetic records (int16 (n, Q)) and how they came about.
+
+    ``entropy_bits``, (n,), are of the distributions that the last sweep drew from.
+    """
+
+    model: Stationary
+    codes: np.ndarray
+    entropy_bits: np.ndarray
+    history: list[Measured]
+
+
+def release(
+    gate: Gate,
+    block_starts: np.ndarray,
+    excluded: np.ndarray,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    report: Callable[[Measured], None],
+) -> Release:
+    """Spend a gate's whole budget, fit a model to its answers, draw records from it.
+
+    Everything after the gate's answers is post-processing: it depends on them and on public facts alone.
+
+    Parameters
+    ----------
+    gate : holds the true records' crosstab
+    block_starts : shape (Q + 1,)
+    excluded : bool (K, K), symmetric: pairs of answers that stated rules exclude. Never those that no
+        true record happens to hold
+    seed : of everything but the noise
+    threads : without influence on the result
+    """
+    if len(block_starts) < 3:
+        raise ValueError("pairs need at least two questions")
+    fitting = _Fitting(block_starts, excluded, settings, seed, threads)
+    total = gate.left
+    share = Fraction(settings.margins)
+    counts, sigma = gate.margins(share * total)
+    fitting.begin(counts, sigma)
+    fitting.tell(Measured(-1, -1, float(share * total), sigma, 1.0), report)
+    if settings.selection == "adaptive":
+        _adaptive(gate, fitting, total, report)
+    else:
+        _all_pairs(gate, fitting, report)
+    return fitting.finish()
+
+
+def _all_pairs(gate: Gate, fitting: "_Fitting", report: Callable[[Measured], None]) -> None:
+    pairs, sizes = fitting.pairs, np.diff(fitting.block_starts)
+    power = 0.0 if fitting.settings.selection == "uniform" else 2 / 3
+    weights = [Fraction(float(sizes[q] * sizes[r]) ** power) for q, r in pairs]
+    left = gate.left
+    for (q, r), weight in zip(pairs, weights, strict=True):
+        fitting.measure(gate, q, r, left * weight / sum(weights), Fraction(0), report)
+
+
+def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable[[Measured], None]) -> None:
+    settings, sizes = fitting.settings, np.diff(fitting.block_starts)
+    rounds = min(len(fitting.pairs), max(1, round(settings.pairs * len(sizes))))
+    choice = settings.choices * total / rounds
+    table = gate.left / rounds - choice
+    sigma = 1 / math.sqrt(2 * float(table))
+    for number in range(rounds):
+        if number % settings.at_once == 0:
+            fitting.sweep(settings.sweeps)
+        free = [pair for pair in fitting.pairs if pair not in fitting.measured]
+        handicaps = np.array([NOISE_SIZE * sigma * sizes[q] * sizes[r] for q, r in free])
+        q, r = free[gate.worst(fitting.expected, free, handicaps, choice)]
+        fitting.measure(gate, q, r, table, choice, report)
+
+
+def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
+    """Return the posterior medians of counts that were measured with normal noise.
+
+    The prior of ln(count + 1) is uniform from no record to all of them, so that a rare category stays rare
+    and none is negative; the posterior median makes the mean size of the log discrepancy d least.
+
+    Parameters
+    ----------
+    counts, sigmas : shape (m,)
+    n : number of records
+
+    Returns
+    -------
+    float64 (m,), at least 0
+    """
+    grid = np.concatenate([[0.0], np.geomspace(0.5, max(n, 1.0), 400)])
+    prior = np.gradient(np.log(grid + 1))
+    log_likelihood = -((counts[:, None] - grid) ** 2) / (2 * sigmas[:, None] ** 2)
+    posterior = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
+    cumulative = np.cumsum(posterior, axis=1) / posterior.sum(axis=1, keepdims=True)
+    return grid[np.minimum((cumulative < 0.5).sum(axis=1), len(grid) - 1)]
+
+
+def consistent(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the table of given margins that is nearest to a noisy one, by least squares.
+
+    Parameters
+    ----------
+    table : shape (a, b)
+    rows, columns : shapes (a,) and (b,), of the same sum
+    """
+    off_rows, off_columns = rows - table.sum(axis=1), columns - table.sum(axis=0)
+    both = (rows.sum() - table.sum()) / table.size
+    return table + off_rows[:, None] / table.shape[1] + off_columns[None, :] / table.shape[0] - both
+
+
+class _Fitting:
+    """What has been measured so far, and the model that is fitted to it."""
+
+    def __init__(
+        self, block_starts: np.ndarray, excluded: np.ndarray, settings: Settings, seed: int, threads: int
+    ):
+        self.block_starts, self.settings = np.asarray(block_starts, np.int64), settings
+        self.seed, self.threads = seed, threads
+        self.blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
+        self.pairs = list(itertools.combinations(range(len(self.blocks)), 2))
+        self.measured: dict[tuple[int, int], tuple[np.ndarray, float]] = {}
+        size = int(block_starts[-1])
+        self.target, self.precision = np.zeros((size, size)), np.zeros((size, size))
+        self.excluded, self.number = np.asarray(excluded, bool), 0
+        self.history: list[Measured] = []
+
+    def begin(self, counts: np.ndarray, sigma: float) -> None:
+        """Take up the one-way tables; start chains from them."""
+        self.one_way, self.sigma = counts.astype(np.float64), sigma
+        self._combine()
+        size, questions = len(counts), len(self.blocks)
+        self.model = Stationary(
+            np.zeros((size, size)),
+            np.log(self.margins / self.n),
+            self.excluded,
+            self.block_starts,
+            self.settings.exchanges,
+            np.zeros((questions, questions)),
+        )
+        rng = seeds.generator(self.seed, "private", "start")
+        chains = min(self.settings.chains, round(self.n))
+        self.chains = fresh.fresh(self.model.tables, chains, rng)
+        self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
+        if not self.excluded.any():
+            independent = np.outer(self.margins, self.margins) / self.n
+            np.fill_diagonal(independent, self.margins)
+            self.expected = independent
+
+    def measure(
+        self,
+        gate: Gate,
+        q: int,
+        r: int,
+        rho: Fraction,
+        choice: Fraction,
+        report: Callable[[Measured], None],
+    ) -> None:
+        """Measure one pair of questions, whose choice cost ``choice``."""
+        counts, sigma = gate.pair(q, r, rho)
+        surprise = np.abs(counts - self.expected[self.blocks[q], self.blocks[r]]).mean() / (
+            NOISE_SIZE * sigma
+        )
+        self.measured[q, r] = counts.astype(np.float64), sigma
+        self.tell(Measured(q, r, float(rho + choice), sigma, float(surprise)), report)
+
+    def tell(self, line: Measured, report: Callable[[Measured], None]) -> None:
+        """Note a line of the history."""
+        self.history.append(line)
+        report(line)
+
+    def sweep(self, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Fit to what has been measured; return the mean weights of these sweeps."""
+        self._combine()
+        self._lay_out()
+        w, c = np.zeros_like(self.model.w), np.zeros_like(self.model.c)
+        for _ in range(sweeps):
+            self._count(self._step()[0])
+            self._update()
+            w, c = w + self.model.w / sweeps, c + self.model.c / sweeps
+        linked = exchange.links(np.maximum(self.expected, 0), self.block_starts)
+        self.model = replace(self.model, strength=linked.strength)
+        return w, c
+
+    def finish(self) -> Release:
+        """Fit to everything, in the end with as many chains as there are records; return them.
+
+        They are not left to the final weights for more than a sweep. While the weights move, resampling holds
+        the chains at the tables; the weights' own equilibrium, which slow questions take long to reach, is
+        further away.
+        """
+        settings, n = self.settings, max(1, round(self.n))
+        self.sweep(settings.last_sweeps)
+        order = seeds.generator(self.seed, "private", "last").permutation(n)
+        self.chains = np.resize(self.chains, (n, self.chains.shape[1]))[order]
+        w, c = self.sweep(settings.last_sweeps)
+        self.model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
+        _, bits = self._step(entropy=True)
+        assert bits is not None
+        return Release(self.model, self.chains, bits, self.history)
+
+    def _step(self, entropy: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+        """Sweep all chains once; return them and the entropy they were drawn with."""
+        swept = self.model.step(self.chains, self.seed, self.number, self.threads, entropy)
+        self.chains, self.number = swept.codes, self.number + 1
+        return swept.codes, swept.entropy_bits
+
+    def _count(self, chains: np.ndarray) -> None:
+        counts = pairs.counts(chains, self.block_starts, self.threads) * (self.n / len(chains))
+        self.expected += (1 - self.settings.momentum) * (counts - self.expected)
+
+    def _combine(self) -> None:
+        """Combine one-way tables with the margins of pair tables, each by its precision."""
+        size = len(self.one_way)
+        precision = np.full(size, 1 / self.sigma**2)
+        weighted = self.one_way * precision
+        for (q, r), (table, sigma) in self.measured.items():
+            for question, axis in ((q, 1), (r, 0)):
+                sure = 1 / (sigma**2 * table.shape[axis])
+                weighted[self.blocks[question]] += sure * table.sum(axis=axis)
+                precision[self.blocks[question]] += sure
+        counts, sigmas = weighted / precision, 1 / np.sqrt(precision)
+        totals = np.array([counts[block].sum() for block in self.blocks])
+        sure = np.array([1 / (sigmas[block] ** 2).sum() for block in self.blocks])
+        self.n = max(float((totals * sure).sum() / sure.sum()), 1.0)
+        self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
+        for block in self.blocks:
+            self.margins[block] *= self.n / self.margins[block].sum()
+
+    def _lay_out(self) -> None:
+        """Lay measured tables out, made consistent with the margins, beside their precision."""
+        for (q, r), (table, sigma) in self.measured.items():
+            one, other = self.blocks[q], self.blocks[r]
+            repaired = consistent(table, self.margins[one], self.margins[other])
+            self.target[one, other], self.target[other, one] = repaired, repaired.T
+            self.precision[one, other] = self.precision[other, one] = 1 / sigma**2
+        self.precision[self.excluded] = 0
+
+    def _update(self) -> None:
+        """Move every weight towards the top of its posterior, given the others.
+
+        For independent questions the Newton step of a cell of expected count m, noise σ and prior
+        spread s is (m (y - m) / σ² - w / s²) / (m² / σ² + 1 / s²); steps of pairs that occur
+        together add up, so each is :func:`modp.models.stationary.matching.shortened`.
+        """
+        settings, model = self.settings, self.model
+        seen = np.diag(self.expected)
+        margins = (self.margins - seen) / (np.maximum(self.margins, seen) + 1)
+        expected = np.maximum(self.expected, 0.5)
+        away = self.target - self.expected * (1 + margins[:, None] + margins[None, :])
+        prior = 1 / settings.spread**2
+        newton = expected * away * self.precision - model.w * prior
+        newton /= expected**2 * self.precision + prior
+        # Where next to nothing is expected of a large count, the quadratic model promises far too much.
+        newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
+        steps = shortened(
+            expected,
+            self.n,
+            len(self.measured),
+            settings.pair_step,
+            settings.rare_power,
+            settings.most_pair_step,
+        )
+        more_w = np.where(self.precision > 0, steps * newton, 0)
+        more_c = settings.margin_step * margins
+        self._resample(more_w, more_c)
+        self.model = replace(model, w=model.w + more_w, c=model.c + more_c)
+
+    def _resample(self, more_w: np.ndarray, more_c: np.ndarray) -> None:
+        """Let the chains follow a change of the weights, each kept in proportion to what it gains by it.
+
+        Population annealing (Hukushima and Iba, 2003). Sweeps alone do not move records between groups that
+        rare or excluded answers keep apart.
+        """
+        gains = sweeps.gains(self.chains, more_w, more_c, self.block_starts, self.threads)
+        cumulative = np.cumsum(np.exp(gains - gains.max()))
+        rng = seeds.generator(self.seed, "private", "resample", str(self.number))
+        at = (rng.random() + np.arange(len(gains))) * (cumulative[-1] / len(gains))
+        self.chains = self.chains[np.minimum(np.searchsorted(cumulative, at), len(gains) - 1)]

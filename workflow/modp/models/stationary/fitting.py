@@ -1,0 +1,96 @@
+"""The fit of a stationary model, that can be interrupted."""
+
+import hashlib
+import time
+
+import pandas as pd
+
+from modp.base import devices, seeds
+from modp.base.errors import InputError
+from modp.base.progress import Progress
+from modp.crosstabs.zeros import zeros_of
+from modp.models.family import Fitted, Work
+from modp.models.stationary import matching
+from modp.models.stationary.recipe import StationaryRecipe
+from modp.survey.records import Records
+
+CHECKPOINT_S = 10.0
+
+
+def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
+    """Sweep chains until their crosstab is the true one, from a checkpoint if a killed fit left one.
+
+    Raises
+    ------
+    InputError
+        if the fit diverges at any step
+    """
+    began = time.perf_counter()
+    checkpoint = _Checkpoint(records, recipe, work)
+    start = checkpoint.found()
+    if start:
+        work.log(f"{work.name}: going on from sweep {len(start.facts['history'])}")
+    with _Progress(work.name, work.log, "sweep") as progress:
+        try:
+            model, _, history = matching.fit(
+                records,
+                matching.Settings(**recipe.model_dump()),
+                seeds.integer(work.seed, "fit", work.name),
+                work.threads,
+                progress,
+                start,
+                checkpoint.keep,
+                zeros_of(work.zeros, records),
+                devices.gpu(work.device),
+            )
+        except FloatingPointError as failure:
+            raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
+    frame = pd.DataFrame(history)
+    said = (
+        f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
+        f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
+    )
+    return Fitted(model, frame, _as_training(frame), said)
+
+
+class _Checkpoint:
+    """Keeps the state of a fit now and then, for a run that is killed."""
+
+    def __init__(self, records: Records, recipe: StationaryRecipe, work: Work):
+        what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
+        what += [str(work.seed), work.name]
+        self.path = work.checkpoint
+        self.of = hashlib.sha256("\n".join(what).encode() + records.codes.tobytes()).hexdigest()
+        self.saved = time.monotonic()
+
+    def found(self) -> matching.State | None:
+        """Return the state that was kept of this fit, if there is one."""
+        return matching.load_state(self.path, self.of) if self.path else None
+
+    def keep(self, state: matching.State) -> None:
+        """Write the state if the last one is older than some seconds."""
+        if self.path and time.monotonic() - self.saved >= CHECKPOINT_S:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            matching.save_state(self.path, self.of, state)
+            self.saved = time.monotonic()
+
+
+def _as_training(frame: pd.DataFrame) -> pd.DataFrame:
+    """The history in the columns of a training's, for the same plots."""
+    columns = {
+        "stage": frame["level"],
+        "loss_name": "discrepancy",
+        "epoch": frame["iteration"],
+        "loss": frame["discrepancy"],
+        "learning_rate": frame["step"],
+    }
+    return pd.DataFrame(columns)
+
+
+class _Progress(Progress):
+    """Tells of sweeps."""
+
+    def __call__(self, line: matching.Iteration) -> None:
+        text = f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}"
+        text += f", bias {line.bias:.3f}"
+        self.tell(text, text)

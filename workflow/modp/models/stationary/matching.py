@@ -1,0 +1,630 @@
+"""The fit of a stationary model: its chains are swept until their crosstab is the true one.
+
+The fit follows two well-known steps: symmetric pseudo-likelihood (Besag, 1975), then stochastic
+maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averaged in the end
+(Polyak and Juditsky, 1992).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from modp.base import checkpoint, seeds
+from modp.crosstabs import pairs, triples
+from modp.crosstabs.cells import structural_zeros, within_question
+from modp.crosstabs.pairs import crosstab
+from modp.draws import exchange, sweeps
+from modp.models.stationary.model import Stationary
+from modp.models.stationary.recipe import StationaryRecipe
+from modp.survey.records import Records
+
+if TYPE_CHECKING:
+    import torch
+
+BURN_IN = 2
+"""Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
+
+PLATEAU = 0.9
+"""A window whose bias is not below so much of the level's least one is stale."""
+
+PATIENCE = 2
+"""A level over which weights are averaged ends after so many stale windows in a row."""
+
+FAR = 0.5
+"""Weights are not averaged while a window's bias, in units of sampling variance, is above this."""
+
+WORSE = 2.0
+"""A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
+
+WORSE_EARLY = 4.0
+"""The same while the chains burn in."""
+
+MOST_HALVINGS = 10
+
+MOST_CELLS = 50_000
+"""Only triples of questions with at most so many cells get weights."""
+
+SURE = 3.0
+"""Triples get weights if they misfit by so many standard deviations of sampling noise.
+
+With fewer, the fit comes nearer to the three-way tables of its own records, but not to those of records
+held out, and attackers tell the two apart more often.
+"""
+
+COMMON = 0.05
+"""Share of the records from which on a pair's step is the shortest."""
+
+
+class Settings(StationaryRecipe):
+    """How a model is fitted: what a recipe says, and what it does not.
+
+    Steps are in units of a Newton step for independent questions.
+
+    start_epochs, start_batch, start_rate : passes over the records of the pseudo-likelihood's Adam,
+        records of a mini-batch and largest learning rate
+    margin_step : share of a category's relative discrepancy that one iteration takes away
+    pair_step : the same, times the number of pairs of questions, for a pair of categories that
+        holds 5% of the records or more, of what its two categories' discrepancies do not explain
+    rare_power, most_pair_step : a pair that holds a smaller share p has (0.05 / p)**rare_power
+        times that step, but no pair has more than most_pair_step
+    damping : records added to a pair's count where its step is computed, so that pairs that hold a
+        handful of records are not moved by their noise
+    momentum : share of the running mean of discrepancies that an iteration keeps
+    levels : factors of the steps, one level of the fit after the other; weights are averaged over
+        the last two, once the first of them has burnt in and the bias is not large
+    window : iterations over which discrepancies are averaged before they are judged
+    restart : whether the chains, if there is one a record, begin each window anew at the records. What
+        changes slowly, as the number of children, could else be right in the chains while the weights
+        drive it away
+    tolerance : the bias of the crosstab, in units of sampling variance, that is good enough
+    most_windows : bound on the windows of a level
+    settle : sweeps of all chains with the first weights, and with the final ones
+    chains : number of chains, which start at as many records drawn without replacement; None for
+        one a record. Fewer take less time a sweep, but more sweeps to the same bias
+    exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.draws.exchange`
+    triples : at most so many triples of questions get weights of their own: those whose three-way tables in
+        the chains miss the true ones most, and more than sampling noise does, before the last level. All
+        levels but the first then follow again
+    triple_step : as pair_step, for the cells of triples
+    """
+
+    start_epochs: int = 20
+    start_batch: int = 2048
+    start_rate: float = 0.02
+    rare_power: float = 0.7
+    most_pair_step: float = 0.15
+    momentum: float = 0.5
+    levels: tuple[float, ...] = (1.0, 0.3, 0.1)
+    window: int = 20
+    restart: bool = True
+    settle: int = 5
+    triple_step: float = 3.5
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One line of a fit's history.
+
+    level : the level of the fit, 1, 2 …; 0 for sweeps with the weights of the start, or the final ones
+    step : factor of the steps
+    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded, and
+        those of triples that have weights, where independent draws from the right model give about 1; A
+        is scaled to the chains
+    bias : the same without the part that sampling noise makes, in units of sampling variance of
+        as many records as there are (not chains); from products of the two halves' deviations
+    changed : share of answers that the sweep changed
+    """
+
+    level: int
+    iteration: int
+    step: float
+    discrepancy: float
+    bias: float
+    changed: float
+
+
+@dataclass
+class State:
+    """Where a fit stands after a window: enough to go on to the same end.
+
+    ``arrays`` hold the weights, their averages and the chains; ``facts`` the numbers, and the
+    history so far.
+    """
+
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+Report = Callable[[Iteration], None]
+Keep = Callable[[State], None]
+
+
+def fit(
+    records: Records,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    report: Report,
+    start: State | None = None,
+    keep: Keep | None = None,
+    excluded: np.ndarray | None = None,
+    gpu: torch.device | None = None,
+) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+    """Fit a model to true records.
+
+    Parameters
+    ----------
+    excluded : bool (K, K), the structural zeros, of which no record holds one; None for all pairs of
+        answers that no record holds
+    threads : without influence on the result
+    start : the state of an interrupted fit of the same records with the same settings and seed,
+        to go on from
+    keep : given the state after every window
+    gpu : where the chains are swept, None for the CPU
+
+    Returns
+    -------
+    model
+    chains : int16 (m, Q), the chains' last states, in the order of the true records they came
+        from; m = n unless ``settings.chains`` is less
+    history
+
+    Raises
+    ------
+    FloatingPointError
+        if the steps had to be halved ten times and the fit still diverged
+    """
+    true = crosstab(records, threads)
+    zeros = structural_zeros(true, records.block_starts) if excluded is None else excluded
+    model = independent(true, len(records), records.block_starts, zeros)
+    model = replace(model, exchanges=settings.exchanges)
+    if start is None:
+        model = pseudo_likelihood(model, records, settings, seed, threads)
+    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu)
+
+
+def independent(true: np.ndarray, n: int, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
+    """Return the model without weights between questions, but with structural zeros.
+
+    Parameters
+    ----------
+    true : int64 (K, K), the crosstab of the true records
+    n : number of true records
+    excluded : bool (K, K)
+    """
+    return Stationary(
+        np.zeros(true.shape),
+        np.log((np.diag(true) + 0.5) / n),
+        excluded,
+        np.asarray(block_starts, np.int64),
+        strength=exchange.links(true, block_starts).strength,
+    )
+
+
+def pseudo_likelihood(
+    model: Stationary, records: Records, settings: Settings, seed: int, threads: int
+) -> Stationary:
+    """Fit by symmetric pseudo-likelihood: each question given the others, weights tied.
+
+    Adam (Kingma and Ba, 2015) on mini-batches, its rate rising over the first fifth and then
+    falling along a half cosine.
+
+    Parameters
+    ----------
+    model : where to start; its structural zeros are kept
+    """
+    rng = seeds.generator(seed, "stationary", "start")
+    inside = within_question(model.block_starts)
+    weights = np.vstack([model.w, model.c])
+    adam = _Adam(weights)
+    batches = max(1, math.ceil(len(records) / settings.start_batch))
+    rows: list[np.ndarray] = []
+    steps = settings.start_epochs * batches
+    for step in range(steps):
+        rows = rows or np.array_split(rng.permutation(len(records)), batches)
+        residuals = sweeps.residuals(records.codes, model.tables, threads, rows.pop())
+        gradient = np.vstack([np.where(inside, 0, residuals + residuals.T), (residuals * inside).sum(axis=0)])
+        adam.step(
+            weights, gradient * (batches / len(records)), settings.start_rate * _one_cycle((step + 1) / steps)
+        )
+        model = replace(model, w=weights[:-1], c=weights[-1])
+    return model
+
+
+def _one_cycle(done: float) -> float:
+    return done / 0.2 if done < 0.2 else 0.5 * (1 + math.cos(math.pi * (done - 0.2) / 0.8))
+
+
+class _Adam:
+    """Ascent by Adam with its usual decay rates."""
+
+    def __init__(self, weights: np.ndarray):
+        self.mean, self.square, self.steps = np.zeros_like(weights), np.zeros_like(weights), 0
+
+    def step(self, weights: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+        self.steps += 1
+        self.mean += 0.1 * (gradient - self.mean)
+        self.square += 0.001 * (gradient**2 - self.square)
+        mean, square = self.mean / (1 - 0.9**self.steps), self.square / (1 - 0.999**self.steps)
+        weights += rate * mean / (np.sqrt(square) + 1e-8)
+
+
+def match(
+    model: Stationary,
+    target: np.ndarray,
+    records: np.ndarray,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    report: Report,
+    start: State | None = None,
+    keep: Keep | None = None,
+    gpu: torch.device | None = None,
+) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+    """Move a model until the crosstab of its chains is ``target``.
+
+    Parameters
+    ----------
+    model : where to start; its structural zeros are kept
+    target : shape (K, K), symmetric, crosstab of as many records as ``records`` has; need not be
+        that of ``records``, nor of whole numbers
+    records : int16 (n, Q), where the chains start; none may hold a structural zero
+    start, keep, gpu : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
+
+    Returns
+    -------
+    As :func:`fit`.
+    """
+    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu)
+    if start is not None:
+        matching.resume(start)
+    return matching.run()
+
+
+def save_state(path: Path, of: str, state: State) -> None:
+    """Write a state, whole or not at all; ``of`` says of which fit it is."""
+    checkpoint.save(path, of, state.arrays, state.facts, save_file)
+
+
+def load_state(path: Path, of: str) -> State | None:
+    """Return the state at ``path``, or None if there is none of this fit."""
+    found = checkpoint.load(path, of, "np")
+    return State(*found) if found else None
+
+
+@dataclass
+class _Walk:
+    """What a fit goes back to when it diverges.
+
+    mean : running mean of target minus crosstab, (K, K)
+    smooth : running mean of the chains' crosstab
+    values, values_mean, values_smooth : the same for triples
+    """
+
+    w: np.ndarray
+    c: np.ndarray
+    mean: np.ndarray
+    smooth: np.ndarray
+    chains: np.ndarray
+    values: np.ndarray
+    values_mean: np.ndarray
+    values_smooth: np.ndarray
+
+    def copy(self) -> _Walk:
+        """Return a copy that later updates leave alone."""
+        return _Walk(**{name: value.copy() for name, value in vars(self).items()})
+
+
+class _Average:
+    """Mean of the weights of iterations to come; before the first one, those of now."""
+
+    def __init__(self, walk: _Walk):
+        self.w, self.c, self.values = walk.w.copy(), walk.c.copy(), walk.values.copy()
+        self.count = 0
+
+    def add(self, walk: _Walk) -> None:
+        self.count += 1
+        self.w += (walk.w - self.w) / self.count
+        self.c += (walk.c - self.c) / self.count
+        self.values += (walk.values - self.values) / self.count
+
+
+@dataclass
+class _Progress:
+    """How far a fit has come.
+
+    level : 0 before the first one
+    ended : whether the level is done
+    windows : windows of the level since its start, or since the last divergence
+    least, bias : least bias of the level and that of its last window, once it has burnt in
+    stale : windows since the bias last fell
+    best : least discrepancy so far
+    scale : factor of all steps, halved at each of the ``halvings``
+    """
+
+    level: int = 0
+    ended: bool = True
+    windows: int = 0
+    least: float = math.inf
+    bias: float = math.inf
+    stale: int = 0
+    best: float = math.inf
+    scale: float = 1.0
+    halvings: int = 0
+
+
+class _Matching:
+    """One run of :func:`match`."""
+
+    def __init__(
+        self,
+        model: Stationary,
+        target: np.ndarray,
+        records: np.ndarray,
+        settings: Settings,
+        seed: int,
+        threads: int,
+        report: Report,
+        keep: Keep | None,
+        gpu: torch.device | None,
+    ):
+        self.model, self.settings, self.threads = model, settings, threads
+        self.report, self.keep, self.gpu = report, keep, gpu
+        self.seed = seeds.integer(seed, "stationary", "chains")
+        order = seeds.generator(seed, "stationary", "order").permutation(len(records))
+        self.order = order[: settings.chains]
+        self.records, self.start = records, np.ascontiguousarray(records[self.order])
+        self.history: list[Iteration] = []
+        self.share = len(self.order) / max(len(records), 1)
+        self.sizes = np.diff(model.block_starts)
+        self.target = target * self.share
+        self.free = ~within_question(model.block_starts) & ~model.excluded
+        pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
+        self.pair_step = self._steps(self.target, pairs, settings.pair_step)
+        self.progress = _Progress()
+        self.walk = _Walk(
+            model.w.astype(np.float64),
+            model.c.astype(np.float64),
+            np.zeros(target.shape),
+            self.target.copy(),
+            self.start.copy(),
+            *np.zeros((3, 0)),
+        )
+        self._take_up(model.triples, np.zeros(0, bool))
+        self.good = self.walk.copy()
+
+    def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
+        progress = self.progress
+        if progress.level == 0:
+            self._rest(self.model, self.settings.settle)
+            progress.best = self._judged()[0]
+        while not progress.ended or progress.level < len(self.levels):
+            if progress.ended:
+                self._enter()
+            self._judge(*self._window())
+            if self.keep:
+                self.keep(self._state())
+        model = self._model(self.average, np.float32)
+        self._rest(model, self.settings.settle)
+        return model, self.walk.chains[np.argsort(self.order)], self.history
+
+    def resume(self, state: State) -> None:
+        """Take up the fit where ``state`` was kept."""
+
+        def part(prefix: str) -> dict[str, np.ndarray]:
+            return {k.removeprefix(prefix): v for k, v in state.arrays.items() if k.startswith(prefix)}
+
+        self._take_up(**part("triples."))
+        self.walk, self.good = _Walk(**part("walk.")).copy(), _Walk(**part("good.")).copy()
+        self.average.count = state.facts["averaged"]
+        for name, value in part("average.").items():
+            setattr(self.average, name, value.copy())
+        self.progress = _Progress(**state.facts["progress"])
+        self.history = [Iteration(**line) for line in state.facts["history"]]
+
+    def _state(self) -> State:
+        parts = {"walk": vars(self.walk), "good": vars(self.good)}
+        parts["average"] = {"w": self.average.w, "c": self.average.c, "values": self.average.values}
+        parts["triples"] = {"chosen": self.model.triples, "free": self.free_cells}
+        arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
+        facts = {
+            "progress": asdict(self.progress),
+            "averaged": self.average.count,
+            "history": [asdict(line) for line in self.history],
+        }
+        return State(arrays, facts)
+
+    def _rest(self, model: Stationary, sweeps: int) -> None:
+        for _ in range(sweeps):
+            self._sweep(model, 0, 0.0)
+
+    def _enter(self) -> None:
+        """Begin the next level; choose the triples before what would be the last one without them."""
+        progress = self.progress
+        if self.settings.triples and progress.level == len(self.settings.levels) - 1:
+            self._choose_triples()
+        self.good = self.walk.copy()
+        progress.level, progress.ended = progress.level + 1, False
+        if progress.level <= self.averaged:
+            self.average = _Average(self.walk)
+        progress.windows, progress.stale, progress.least = 0, 0, math.inf
+
+    def _judge(self, discrepancy: float, bias: float) -> None:
+        """Go back if a window made things worse; end the level if its bias is small or falls no more.
+
+        Small is the mean of two windows.
+        """
+        settings, progress = self.settings, self.progress
+        progress.windows += 1
+        if progress.level == self.averaged and (progress.windows == BURN_IN or bias > FAR):
+            self.average = _Average(self.walk)
+        worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
+        if not discrepancy <= worse * max(progress.best, 1.0):
+            self._halve()
+            return
+        if progress.windows >= BURN_IN:
+            if discrepancy <= progress.best:
+                self.good = self.walk.copy()
+            progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
+            small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= settings.tolerance
+            patience = PATIENCE if progress.level >= self.averaged else 1
+            progress.ended = small or progress.stale == patience
+            progress.least, progress.bias = min(progress.least, bias), bias
+        if not progress.ended:
+            progress.best = min(progress.best, discrepancy)
+            progress.ended = progress.windows >= settings.most_windows
+
+    def _halve(self) -> None:
+        """Go back to the last good weights and chains, with half the steps."""
+        progress = self.progress
+        progress.halvings += 1
+        if progress.halvings > MOST_HALVINGS:
+            raise FloatingPointError("the fit of the stationary model diverges at any step")
+        progress.scale /= 2
+        self.walk, progress.windows = self.good.copy(), 0
+        self.average = _Average(self.walk)
+
+    def _window(self) -> tuple[float, float]:
+        """Iterate a few times; return the mean discrepancy and the mean bias."""
+        level = self.progress.level
+        step = self.levels[level - 1] * self.progress.scale
+        if self.settings.restart and self.share == 1:
+            self.walk.chains = self.start.copy()
+        for _ in range(self.settings.window):
+            self._update(*self._sweep(self._model(self.walk), level, step), step)
+            self.average.add(self.walk)
+        return self._judged()
+
+    def _judged(self) -> tuple[float, float]:
+        lines = self.history[-self.settings.window :]
+        return float(np.mean([i.discrepancy for i in lines])), float(np.mean([i.bias for i in lines]))
+
+    def _sweep(self, model: Stationary, level: int, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Sweep all chains, note how they stand, return their crosstab and counts of triples.
+
+        The two halves of the chains are independent given the weights: the product of their
+        deviations has the squared bias as its expectation, without the sampling noise.
+        """
+        swept = model.step(
+            self.walk.chains, self.seed, len(self.history), self.threads, parts=2, gpu=self.gpu
+        )
+        self.walk.chains = swept.codes
+        halves = np.array_split(swept.codes, 2)
+        counted = [self._counts(half) for half in halves]
+        target = self._judged_cells(self.target, self.target_cells)
+        one, other = (
+            self._judged_cells(*count) * (len(swept.codes) / max(len(half), 1)) - target
+            for count, half in zip(counted, halves, strict=True)
+        )
+        crosstab, cells = (sum(parts).astype(np.float64) for parts in zip(*counted, strict=True))
+        difference = self._judged_cells(crosstab, cells) - target
+        line = Iteration(
+            level,
+            len(self.history) + 1,
+            step,
+            _mean(difference**2 / (target + 1)),
+            _mean(one * other / (target + 1)) / self.share,
+            swept.changed / swept.codes.size,
+        )
+        self.history.append(line)
+        self.report(line)
+        return crosstab, cells
+
+    def _counts(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Crosstab, and counts of the triples that have weights."""
+        crosstab = pairs.counts(codes, self.model.block_starts, self.threads)
+        return crosstab, self._three_way(codes, self.model.triples)
+
+    def _judged_cells(self, crosstab: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        return np.concatenate([crosstab[self.free], cells[self.free_cells]])
+
+    def _update(self, crosstab: np.ndarray, cells: np.ndarray, step: float) -> None:
+        walk = self.walk
+        walk.smooth += 0.1 * (crosstab - walk.smooth)
+        walk.mean += (1 - self.settings.momentum) * (self.target - crosstab - walk.mean)
+        seen = np.maximum(self.target, walk.smooth)
+        margins = np.diag(walk.mean) / (np.diag(seen) + 1)
+        pairs = walk.mean - self.target * (margins[:, None] + margins[None, :])
+        pairs /= seen + self.settings.damping
+        walk.w += step * np.where(self.free, self.pair_step * pairs, 0)
+        walk.c += (step * self.settings.margin_step) * margins
+        self._update_triples(cells, step)
+
+    def _update_triples(self, cells: np.ndarray, step: float) -> None:
+        walk = self.walk
+        walk.values_smooth += 0.1 * (cells - walk.values_smooth)
+        walk.values_mean += (1 - self.settings.momentum) * (self.target_cells - cells - walk.values_mean)
+        seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
+        walk.values += step * np.where(self.free_cells, self.triple_step * walk.values_mean / seen, 0)
+
+    def _model(self, weights: _Walk | _Average, kind: type = np.float64) -> Stationary:
+        w, c, values = (x.astype(kind, copy=False) for x in (weights.w, weights.c, weights.values))
+        return replace(self.model, w=w, c=c, values=values)
+
+    def _steps(self, target: np.ndarray, together: int, step: float) -> np.ndarray:
+        settings = self.settings
+        return shortened(
+            target + 1, len(self.order), together, step, settings.rare_power, settings.most_pair_step
+        )
+
+    def _choose_triples(self) -> None:
+        every = triples.every(len(self.sizes))
+        every = every[self.sizes[every].prod(axis=1) <= MOST_CELLS]
+        worst = np.concatenate([self._misfit(part) for part in triples.parts(every, self.sizes)])
+        chosen = np.sort(np.argsort(-worst, kind="stable")[: self.settings.triples])
+        chosen = every[chosen[worst[chosen] > SURE]]
+        if len(chosen):
+            self._take_up(chosen, np.maximum(*self._true_and_found(chosen)) >= triples.FEWEST)
+            self.progress.best = math.inf
+
+    def _three_way(self, codes: np.ndarray, some: np.ndarray) -> np.ndarray:
+        return triples.counts(codes, some, self.sizes, self.threads)
+
+    def _true_and_found(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Counts of triples, true and in the chains."""
+        return self._three_way(self.records, some) * self.share, self._three_way(self.walk.chains, some)
+
+    def _misfit(self, some: np.ndarray) -> np.ndarray:
+        return triples.misfit(*self._true_and_found(some), triples.ends(some, self.sizes))
+
+    def _take_up(self, chosen: np.ndarray, free: np.ndarray) -> None:
+        """Give triples of questions weights, zero so far, of which the ``free`` ones will be fitted."""
+        self.model, self.free_cells = replace(self.model, triples=chosen), free
+        levels = self.settings.levels
+        self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
+        self.averaged = max(1, len(self.levels) - 1)
+        self.target_cells = self._three_way(self.records, chosen) * self.share
+        self.triple_step = self._steps(self.target_cells, len(chosen), self.settings.triple_step)
+        walk = self.walk
+        walk.values, walk.values_mean = np.zeros((2, len(free)))
+        walk.values_smooth = self.target_cells.copy()
+        self.average = _Average(walk)
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def shortened(
+    counts: np.ndarray, n: float, together: int, step: float, rare_power: float, most: float
+) -> np.ndarray:
+    """Return each cell's step, of the shape of ``counts``.
+
+    Steps of cells that occur together add up, so they shrink with the number of pairs, or triples, of
+    questions; rare cells occur together with few others, so theirs can be longer.
+
+    Parameters
+    ----------
+    counts : of each cell among ``n`` records, more than zero
+    together : number of pairs or triples of questions that have weights
+    step, rare_power, most : as ``pair_step``, ``rare_power`` and ``most_pair_step`` of :class:`Settings`
+    """
+    longer = (COMMON / np.minimum(counts / n, COMMON)) ** rare_power
+    return np.minimum(step / max(1, together) * longer, most)

@@ -1,0 +1,46 @@
+"""What params.yaml says of stationary models and of the rows drawn from them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from modp.models.family import Recipe, Row
+
+
+class StationaryRecipe(Recipe):
+    """A stationary model: one distribution that reproduces all pair crosstabs, and some three-way ones.
+
+    Chains start at the true records and are swept until their crosstab is the true one up to
+    sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no
+    longer falls, or for ``most_windows`` times twenty sweeps at each of three sizes of steps.
+    ``pair_step`` and ``margin_step`` set the steps of pairs and single categories; a fit that diverges
+    halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
+    categories, so that pairs of a handful of records are not moved by their noise. After each sweep
+    chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
+    other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
+    be fewer than the records. At most so many ``triples`` of questions get weights of their own, where the
+    three-way tables of a model of pairs miss the true ones by more than sampling noise; 0 for pairs alone.
+    """
+
+    family: Literal["stationary"] = "stationary"
+    tolerance: float = Field(default=0.02, gt=0)
+    most_windows: int = Field(default=6, ge=1)
+    pair_step: float = Field(default=3.5, gt=0)
+    margin_step: float = Field(default=0.4, gt=0)
+    damping: float = Field(default=5.0, ge=0)
+    exchanges: int = Field(default=3, ge=0)
+    chains: int | None = Field(default=None, ge=100)
+    triples: int = Field(default=200, ge=0)
+
+
+class StationaryRow(Row):
+    """Records redrawn one question after the other.
+
+    Each of the ``sweeps`` redraws all questions of every record once, each given the record's current
+    other answers, structural zeros excluded. More sweeps leave less of the true record. ``start: fresh``
+    begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
+    more sweeps.
+    """
+
+    sweeps: int = Field(ge=1)
+    start: Literal["records", "fresh"] = "records"

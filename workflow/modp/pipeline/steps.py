@@ -1,0 +1,36 @@
+"""The steps of the pipeline, each the module of the same name in modp.cli."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: what it does, and which parts of a model's family it runs."""
+
+    summary: str
+    parts: tuple[str, ...] = ()
+
+
+STEPS = {
+    "acquire": Step("fetch or copy one source file"),
+    "code": Step("turn raw records into coded records and their codebook"),
+    "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),
+    "fit": Step("fit a model", ("fit",)),
+    "instances": Step("draw a model's instances, from which rows are made", ("load", "instances", "gates")),
+    "draw": Step("draw one row of the accuracy table from its model", ("load", "draw")),
+    "measure": Step("measure one synthetic table: crosstabs, crowds, attacks", ("load",)),
+    "frontier": Step("trace a model's fidelity against privacy", ("load", "curve")),
+    "mixing": Step("follow a model's chains", ("load", "chains")),
+    "epsilon": Step("trace a private model's fidelity along epsilon"),
+    "tables": Step("summarise all rows: tables, metrics, plot data"),
+    "repeat": Step("run the pipeline once more with another seed"),
+    "repeats": Step("gather the metrics of a run and its repeats"),
+    "figure": Step("draw one figure"),
+    "report": Step("put everything about a run into one page"),
+    "card": Step("write the card of one model", ("guarantee",)),
+    "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
+    "compare": Step("compare two runs: parameters that differ, metrics with their change"),
+    "convert": Step("turn weights that the author of the paper published into a model of ours"),
+    "schemas": Step("write the JSON schemas of the configuration files"),
+    "stages": Step("write dvc.yaml"),
+}

@@ -1,0 +1,51 @@
+"""The raw records of a data set: what of Census's files belongs to which question, and to which household."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from modp.base.errors import InputError
+from modp.pums import filters, vintages
+from modp.pums.read import read
+from modp.pums.where import Dataset
+from modp.survey.questions import QuestionSet
+
+Raw = dict[str, np.ma.MaskedArray]
+
+HOUSEHOLD = "SERIALNO"
+"""The column with the household's number, in Census's files."""
+
+
+def raw_records(files: list[Path], dataset: Dataset, questions: QuestionSet) -> Raw:
+    """Read the questions' columns and, where the files have them, those that help to read them."""
+    helpful = vintages.helpful(questions.columns)
+    helpful += [column for name in dataset.keep for column in filters.columns(name)]
+    optional = [c for c in dict.fromkeys([*helpful, HOUSEHOLD]) if c not in questions.columns]
+    return read(files, questions.columns, [*questions.columns_of_words, HOUSEHOLD], optional)
+
+
+def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> Raw:
+    """Keep the records that the data set's filters keep; raise InputError where none is left."""
+    for name in dataset.keep:
+        kept = filters.passes(name, raw, dataset.title)
+        say(f"{name} ({filters.FILTERS[name].meaning}): {len(kept):,} records in, {kept.sum():,} out")
+        raw = {column: values[kept] for column, values in raw.items()}
+        if not kept.any():
+            raise InputError(f"{dataset.title}: the filter {name!r} leaves no record")
+    return raw
+
+
+def prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, say: Callable[[str], None]) -> Raw:
+    """Return the questions' columns, without what a vintage writes among the answers."""
+    vintages.require_complete(raw, dataset.title, dataset.vintage)
+    prepared = {}
+    for column in questions.columns:
+        listed = {code for q in questions.questions if q.source == column for code in q.listed}
+        values, said = vintages.answers_only(column, raw[column], listed)
+        prepared[column] = vintages.in_one_years_dollars(column, values, raw, dataset.vintage)
+        for line in said:
+            say(line)
+        if prepared[column] is not values:
+            say(f"{column}: adjusted by {vintages.FACTORS[column]} to one year's dollars")
+    return prepared
