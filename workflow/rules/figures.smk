@@ -1,41 +1,32 @@
-# figure -> its kind, the rows or models it shows, and the files of these
+# figure -> its kind, and the rows or models it shows
 FIGURES = {
-    **{
-        name: (figure.kind, figure.of, drawn_from(figure))
-        for name, figure in PARAMS.figures.items()
-    },
-    "accuracy": ("overview", [], []),
-    "frontier": (
-        "frontier",
-        [],
-        [
-            f"{RESULTS}/tables/privacy.parquet",
-            *[frontier(model) for model in TRACED],
-        ],
-    ),
-    "risk_fidelity": (
-        "risk_fidelity",
-        [],
-        [f"{RESULTS}/tables/attacks.parquet", measures(MARGINALS, CELLS)],
-    ),
-    **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in STATIONARY},
-    "three_way": ("three_way", PARAMS.rows, [measures(row, TRIPLES) for row in PARAMS.rows]),
-    "training": (
-        "training",
-        TRAINED,
-        [f"{RESULTS}/plots/history/{model}.csv" for model in TRAINED],
+    **{name: (figure.kind, figure.of) for name, figure in PARAMS.figures.items()},
+    **registry.drawn_by_every_run(
+        {
+            registry.Of.ROWS: PARAMS.rows,
+            registry.Of.MODELS: TRAINED,
+            registry.Of.CHAINS: STATIONARY,
+        }
     ),
 }
+
+
+def kind_of(figure):
+    return registry.KINDS[FIGURES[figure][0]]
+
+
+def drawn_from(figure):
+    """The files that a figure is drawn from, in the order in which its kind reads them."""
+    return [f"{RESULTS}/{file}" for file in kind_of(figure).files(FIGURES[figure][1], TRACED)]
 
 
 rule figure:
     """Draw one figure, as a bitmap and as a vector graphic."""
     input:
-        dataset=DATASET_YAML,
-        table=f"{RESULTS}/tables/accuracy.parquet",
         codebook=rules.code.output.codebook,
-        inputs=lambda w: FIGURES[w.figure][2],
-        code=code_of("figure"),
+        published=lambda w: [PUBLISHED] if kind_of(w.figure).published else [],
+        inputs=lambda w: drawn_from(w.figure),
+        code=lambda w: engines.code_of_figure(FIGURES[w.figure][0]),
     output:
         report(
             f"{RESULTS}/figures/{{figure}}.png",
@@ -49,11 +40,13 @@ rule figure:
     params:
         kind=lambda w: FIGURES[w.figure][0],
         names=lambda w: FIGURES[w.figure][1],
+        draws=lambda w: kind_of(w.figure).draws,
+        title=DATASET.title,
         seed=PARAMS.seed,
     shell:
-        "python -m modp figure --kind {params.kind} --dataset {input.dataset:q}"
-        " --codebook {input.codebook:q} --seed {params.seed} --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
-        " --out {output:q} --log {log:q}"
+        "python -m modp figure --kind {params.kind} --title {params.title:q}"
+        " --codebook {input.codebook:q} --published {input.published:q} --seed {params.seed}"
+        " --names {params.names:q} --inputs {input.inputs:q} --out {output:q} --log {log:q}"
 
 
 rule figures:

@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from modp.base.config import read_yaml
+from modp.figures.registry import KINDS
 from modp.summaries.tables import headline
 
 PACKAGE = Path(__file__).parent.parent
+
+REGISTRY = PACKAGE / "figures" / "registry.py"
+"""Counts as no step's code: what it says of a figure reaches a step by the step's inputs and parameters,
+so that another line in it makes no other figure stale, and no model that params.py has checked."""
 
 
 def modules_of(step: str) -> list[str]:
@@ -22,11 +27,25 @@ def modules_of(step: str) -> list[str]:
     Paths are relative to the working directory where possible, sorted. Package ``__init__``
     files hold nothing but a docstring and are left out.
     """
+    return _followed(f"modp.cli.{step}")
+
+
+def code_of_figure(kind: str) -> list[str]:
+    """Return the files of this package that drawing one figure runs, as :func:`modules_of` does.
+
+    Parameters
+    ----------
+    kind : one of :data:`modp.figures.registry.KINDS`
+    """
+    return _followed("modp.cli.figure", KINDS[kind].module)
+
+
+def _followed(*modules: str) -> list[str]:
     found: set[Path] = set()
-    pending = [PACKAGE / "cli" / f"{step}.py"]
+    pending = [PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py") for module in modules]
     while pending:
         path = pending.pop()
-        if path not in found:
+        if path not in found and path != REGISTRY:
             found.add(path)
             pending += _imports(path)
     return sorted(os.path.relpath(path) for path in found)
