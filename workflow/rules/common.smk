@@ -118,6 +118,15 @@ def synthetic(row):
     return f"{RESULTS}/{row}.parquet" if row in ENDS else f"{RESULTS}/{row}/synthetic.parquet"
 
 
+def kind_of(figure):
+    return registry.KINDS[FIGURES[figure][0]]
+
+
+def drawn_from(figure):
+    """The files that a figure is drawn from, in the order in which its kind reads them."""
+    return [f"{RESULTS}/{file}" for file in kind_of(figure).files(FIGURES[figure][1], TRACED)]
+
+
 def finish(workflow):
     """Say what was made, and let DVC record it, after a run of everything."""
     if engines.ran_everything(workflow) and not engines.inside_dvc():

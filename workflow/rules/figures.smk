@@ -11,15 +11,6 @@ FIGURES = {
 }
 
 
-def kind_of(figure):
-    return registry.KINDS[FIGURES[figure][0]]
-
-
-def drawn_from(figure):
-    """The files that a figure is drawn from, in the order in which its kind reads them."""
-    return [f"{RESULTS}/{file}" for file in kind_of(figure).files(FIGURES[figure][1], TRACED)]
-
-
 rule figure:
     """Draw one figure, as a bitmap and as a vector graphic."""
     input:

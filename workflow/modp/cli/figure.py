@@ -38,6 +38,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     for target in options.out:
         with written(target) as path:
             style.save(figure, path)
+    style.close(figure)
     log(f"{options.out[0].stem} drawn")
 
 

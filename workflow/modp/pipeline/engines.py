@@ -17,8 +17,8 @@ from modp.summaries.tables import headline
 PACKAGE = Path(__file__).parent.parent
 
 REGISTRY = PACKAGE / "figures" / "registry.py"
-"""Counts as no step's code: what it says of a figure reaches a step by the step's inputs and parameters,
-so that another line in it makes no other figure stale, and no model that params.py has checked."""
+"""Counts as no step's code, with what it alone imports: what it says of a figure reaches a step by the
+step's inputs and parameters. So another line in it makes neither other figures stale nor models."""
 
 
 def modules_of(step: str) -> list[str]:
