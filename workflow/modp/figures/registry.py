@@ -52,12 +52,11 @@ class Kind:
 
     ``reads`` are files below a data set's results, in the order in which the function gets them: one with
     ``{of}`` is read of every row or model that the figure shows, one with ``{traced}`` of every model whose
-    fidelity is traced against privacy.
-    ``draws`` is ``module:function``; the function takes a :class:`modp.figures.given.Given` and returns a
-    Matplotlib figure. ``caption`` says what the figure shows to those who cannot see it and those who see
-    it first. With ``published`` the function is also given the paper's numbers. A kind with ``named`` is
-    drawn by every run under that name and not asked for in params.yaml: of all that there are, or, with
-    ``{of}`` in the name, of each.
+    fidelity is traced against privacy. ``draws`` is ``module:function``; the function takes a
+    :class:`modp.figures.given.Given` and returns a Matplotlib figure. ``caption`` says what the figure
+    shows to those who cannot see it and those who see it first. With ``published`` the function is also
+    given the paper's numbers. A kind with ``named`` is drawn by every run under that name and not asked for
+    in params.yaml: of all that there are, or, with ``{of}`` in the name, of each.
     """
 
     of: Of
