@@ -63,6 +63,16 @@ def test_the_repositorys_parameters_are_valid():
         ("figures/fig12_co_assignment/of", ["model_5_15"], "figures.fig12_co_assignment", "odd number"),
         ("figures/fig10_gate_weights/of", ["model_5_51"], "figures.fig10_gate_weights", "did you mean"),
         ("figures/fig07_z_against_d/kind", "z_against", "figures.fig07_z_against_d.kind", "'z_against_d'"),
+        (
+            "figures/fig07_z_against_d/kind",
+            "training",
+            "figures.fig07_z_against_d.kind",
+            "known here: crosst",
+        ),
+        ("figures/fig07_z_against_d/kind", 7, "figures.fig07_z_against_d.kind", "string"),
+        ("figures/mixing_x", {"kind": "crosstabs", "of": ["bootstrap"]}, "figures", "choose another name"),
+        ("figures/fig08_figure_of_merit/of", ["a", "b"], "figures.fig08_figure_of_merit", "shows one thing"),
+        ("figures/fig08_figure_of_merit/of", ["marginals"], "figures.fig08_figure_of_merit", "no row"),
         ("answers_by_blade/model", "model_3_1", "answers_by_blade.model", "did you mean 'model_3_10'?"),
         ("models/model_5_15/stages/0/floor", 1e-8, "models.model_5_15.stages.0", "go with 'loss: z'"),
         (

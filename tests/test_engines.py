@@ -13,6 +13,7 @@ import yaml
 from conftest import ROOT
 
 from modp.cli.schemas import FILES
+from modp.figures import registry
 from modp.pipeline import engines
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
@@ -42,16 +43,37 @@ def test_schemas_are_those_of_the_code(name):
 
 
 def test_modules_of_a_step_are_what_its_imports_load():
+    declared = modules_loaded_by("import modp.figures.registry")
     for step in ("acquire", "code", "train", "postprocess", "figure"):
         loaded = run_and_list_modules(step)
         found = {Path(m).resolve() for m in engines.modules_of(step)}
-        assert found >= loaded
+        assert found >= loaded - declared
         assert all(path.exists() for path in found)
 
 
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_an_edit_to_one_figures_file_redraws_no_other(kind):
+    found = {Path(m).resolve() for m in engines.code_of_figure(kind)}
+    own = registry.KINDS[kind].module
+    program = f"import modp.cli.figure, {own}"
+    assert found >= modules_loaded_by(program) - modules_loaded_by("import modp.figures.registry")
+    rooms = [path.stem for path in found if path.parent.name == "figures"]
+    assert sorted(rooms) == sorted(["style", "given", own.rpartition(".")[2]])
+
+
+def test_another_line_in_the_registry_of_figures_makes_nothing_stale():
+    """What it says of a figure reaches a step by inputs and parameters."""
+    for step in ("train", "tables", "figure", "report"):
+        assert engines.REGISTRY not in {Path(m).resolve() for m in engines.modules_of(step)}
+
+
 def run_and_list_modules(step: str) -> set[Path]:
-    program = (
-        f"import sys, modp.cli.{step}\n"
+    return modules_loaded_by(f"import modp.cli.{step}")
+
+
+def modules_loaded_by(program: str) -> set[Path]:
+    program += (
+        "\nimport sys\n"
         "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('modp')], sep='\\n')"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -1,16 +1,35 @@
 """The figures show the numbers they were given, on the paper's axes, however few there are."""
 
+import subprocess
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT, codebook_of
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
-from modp.figures import attack_roc, frontier, gates, hiding, merit, risk_fidelity, style, three_way
+from modp.__main__ import main
+from modp.base.config import load, read_yaml
+from modp.figures import (
+    attack_roc,
+    crosstabs,
+    frontier,
+    gates,
+    hiding,
+    merit,
+    registry,
+    risk_fidelity,
+    style,
+    three_way,
+)
+from modp.figures.given import Given
 from modp.measures.accuracy import figure_of_merit
+from modp.pipeline.params import FigureRecipe, Params
 
 pytestmark = pytest.mark.filterwarnings("error")
 TITLE = "Alaska, West Virginia, Wyoming 2021 persons: model_5_15, zeros removed"
@@ -217,7 +236,6 @@ def test_merit_heatmap_is_reordered_by_question():
 def test_questions_not_in_the_order_follow_in_their_own():
     assert merit.drawn_order(["A", "B", "C", "D"], ["D", "B", "D"]) == [3, 1, 0, 2]
     assert merit.drawn_order(["A", "B"], []) == [0, 1]
-    assert len(set(merit.PAPER_ORDER)) == 38
 
 
 def test_names_are_spread_no_farther_than_needed():
@@ -374,9 +392,10 @@ def test_frontier_marks_every_row_and_curve_as_multiples_of_the_ideal():
         columns=["curve", "model", "parameter", "median", "within_10"],
     )
     rows = pd.DataFrame({"within_10": [0.05, 0.3], "median": [0.3, 0.2]})
-    figure = frontier.draw(points, rows, 0.1, "title")
+    figure = frontier.draw(points, rows, 0.1, {"paper: m": (3.8, 0.05)}, "title")
     drawn = {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].lines}
     assert np.allclose(drawn["independent marginals"], [[0, 12]])
+    assert np.allclose(drawn["paper: m"], [[0.05, 3.8]])
     assert np.allclose(drawn["rows of the accuracy table"], [[0.05, 3], [0.3, 2]])
     assert np.allclose(drawn["stationary, number of sweeps"], [[0.2, 1], [0.01, 1.2]])
     written = {text.get_text() for text in figure.axes[0].texts}
@@ -385,14 +404,14 @@ def test_frontier_marks_every_row_and_curve_as_multiples_of_the_ideal():
 
 def test_frontier_without_any_curve_is_drawn():
     empty = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
-    frontier.draw(empty, pd.DataFrame({"within_10": [], "median": []}), 0.1, "title")
+    frontier.draw(empty, pd.DataFrame({"within_10": [], "median": []}), 0.1, {}, "title")
 
 
 def test_frontier_of_a_table_whose_ideal_is_perfect_is_drawn():
     points = pd.DataFrame(
         {"curve": ["sweeps"], "model": ["m"], "parameter": [1.0], "median": [0.1], "within_10": [1]}
     )
-    frontier.draw(points, pd.DataFrame({"within_10": [1.0], "median": [0.0]}), 0.0, "title")
+    frontier.draw(points, pd.DataFrame({"within_10": [1.0], "median": [0.0]}), 0.0, {}, "title")
 
 
 def test_three_way_curves_are_the_sorted_medians():
@@ -419,3 +438,194 @@ def test_every_row_is_a_point_of_risk_and_fidelity_with_its_bounds():
     assert (first.get_xdata()[0], first.get_ydata()[0]) == (0.62, 1)
     assert bar.get_segments()[0][:, 0].tolist() == pytest.approx([0.61, 0.63])
     assert "14  marginals" in texts(figure)
+
+
+TABLE = pd.DataFrame(
+    [
+        ("bootstrap", "", "all", 0.1, 0.2, 0.3, 1.0, 7),
+        ("m", "plain", "all", 0.4, 0.5, 0.6, 4.0, 5),
+        ("bootstrap", "", "between", 9.0, 9.0, 9.0, 1.0, 7),
+        ("m", "plain", "between", 9.0, 9.0, 9.0, 9.0, 5),
+    ],
+    columns=["model", "variant", "cells", "median", "mean_abs", "rms", "ratio_median", "records"],
+)
+"""An accuracy table; its lines between questions are not what these figures show."""
+
+
+def test_a_panel_has_the_cells_of_its_row_and_the_measures_over_all_cells():
+    cells = pd.DataFrame(
+        {
+            "first": pd.Categorical(["A=1", "A=1"]),
+            "second": pd.Categorical(["A=1", "B=1"]),
+            "true": [3, 2],
+            "scaled": [3.5, 1.5],
+        }
+    )
+    ideal, plain = crosstabs.panels(TABLE, ["bootstrap", "m/plain"], [cells, cells[:1]])
+    assert (ideal.name, ideal.measures, ideal.ratio) == ("bootstrap", (0.1, 0.2, 0.3), 1)
+    assert (plain.name, plain.measures, plain.ratio) == ("m, plain", (0.4, 0.5, 0.6), 4)
+    assert ideal.univariate.tolist() == [True, False] and len(plain.true) == 1
+    assert (ideal.true.tolist(), ideal.synthetic.tolist()) == ([3, 2], [3.5, 1.5])
+    assert ideal.records == plain.records == 7, "counts are scaled to the true records"
+
+
+def test_the_matrix_of_merits_is_symmetric():
+    found = merit.symmetric(np.array([1.0, 2, 3, 4, 5, 6]), 3)
+    assert found.tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+
+
+def test_models_stand_two_by_two():
+    a, b, c, d = (gate(3, k) for k in (2, 3, 4, 5))
+    first, second = gates.two_by_two(["a", "b", "c", "d"], [a, b, c, d])
+    assert (first[0], first[2], second[0], second[2]) == ("a", "b", "c", "d")
+    assert first[1] is a and first[3] is b and second[1] is c and second[3] is d
+
+
+def test_ranks_are_of_the_records_that_were_ranked():
+    hidden = pd.DataFrame({"causal_rank": [4.0, np.nan, 1.0]})
+    found = hiding.ranks(["m, plain"], [hidden])
+    assert found["m, plain"].tolist() == [4, 1] and found["m, plain"].dtype == np.int64
+    assert hiding.records(TABLE) == 7
+
+
+def test_medians_of_triples_leave_out_those_without():
+    found = three_way.medians(["m"], [pd.DataFrame({"median": [0.2, np.nan]})])
+    assert found["m"].tolist() == [0.2]
+
+
+def test_risk_stands_beside_the_ratio_of_medians():
+    attacked = pd.DataFrame(
+        [
+            ("bootstrap", "", "closer_to_train", 0.6),
+            ("m", "plain", "closer_to_train", 0.5),
+            ("m", "plain", "another", 0.9),
+            ("marginals", "", "closer_to_train", 0.4),
+            ("unknown", "row", "closer_to_train", 0.3),
+        ],
+        columns=["model", "variant", "measure", "value"],
+    )
+    shuffled = pd.DataFrame({"log_ratio": [-0.8, 0.1, 0.9]})
+    found = risk_fidelity.placed(TABLE, attacked, shuffled)
+    assert found["name"].tolist() == ["bootstrap", "m/plain", "marginals", "unknown/row"]
+    assert found["end"].tolist() == [True, False, True, False]
+    assert found["ratio"].tolist() == pytest.approx([1, 4, 8, np.nan], nan_ok=True)
+    assert found["value"].tolist() == [0.6, 0.5, 0.4, 0.3]
+
+
+def test_the_papers_points_are_the_rows_of_which_it_says_both():
+    published = {
+        "persons": {"bootstrap": [0.012, 0, 0], "m/plain": [0.046, 0, 0, 0.05], "m/other": [0.03, 0, 0]},
+        "housing": {"bootstrap": [0.01, 0, 0], "h/swapped": [0.02, 0, 0, 0.2]},
+    }
+    assert frontier.papers(published) == {
+        "paper: m (Texas 2022)": (3.8, 0.05),
+        "paper: h/swapped (Texas 2022)": (2.0, 0.2),
+    }
+    assert frontier.papers({}) == {}
+    assert list(frontier.papers(read_yaml(ROOT / "workflow/published/accuracy.yaml")).values()) == [
+        (3.8, 0.05)
+    ]
+
+
+def test_the_frontier_is_drawn_of_rows_that_were_drawn_and_over_all_cells():
+    hidden = pd.DataFrame({"model": ["m"], "variant": ["plain"], "within_10": [0.3]})
+    frames = [TABLE, hidden]
+    axis = frontier.frontier_figure(Given(TITLE, [], frames, codebook_of(2, 2), 1)).axes[0]
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
+    assert np.allclose(drawn["rows of the accuracy table"], [[0.3, 4]])
+
+
+def test_the_heat_map_follows_the_codebooks_order():
+    book = codebook_of(1, 2)
+    ordered = type(book)(book.question_set, book.questions, heat_map_order=("B",))
+    cells = pd.DataFrame({"merit": [1.0, 2, 3, 4, 5, 6]})
+    figure = merit.merit_heatmap_figure(Given(TITLE, ["m/plain"], [cells], ordered, 1))
+    assert figure.axes[0].images[0].get_array().tolist() == [[4, 5, 2], [5, 6, 3], [2, 3, 1]]
+    assert texts(figure).count("m, plain") == 1
+
+
+def test_a_figures_random_stream_is_its_own_and_begins_anew():
+    first, again, other = (Given("t", [name], [], codebook_of(2), 1).rng.random() for name in ("a", "a", "b"))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("name", registry.KINDS)
+def test_every_kind_has_its_function_and_its_caption(name):
+    kind = registry.KINDS[name]
+    assert callable(kind.function()) and kind.caption.endswith(".")
+    assert kind.module.startswith("modp.figures.")
+    several = [pattern for pattern in kind.reads if "{of}" in pattern]
+    assert bool(several) == (kind.of is not registry.Of.RUN)
+
+
+def test_a_kind_reads_its_files_in_order():
+    kind = registry.KINDS["causal_rank"]
+    assert kind.files(["a/b", "c/d"], ["x"]) == [
+        "tables/accuracy.parquet",
+        "measures/a/b/privacy.parquet",
+        "measures/c/d/privacy.parquet",
+    ]
+    traced = registry.KINDS["frontier"].files([], ["x", "y"])
+    assert traced[2:] == ["frontier/x.parquet", "frontier/y.parquet"]
+    assert registry.KINDS["overview"].files([], []) == ["tables/accuracy.parquet"]
+
+
+def test_figures_that_nobody_asks_for_have_names_that_nobody_can_take():
+    of = registry.Of
+    drawn = registry.drawn_by_every_run({of.ROWS: ["r"], of.MODELS: ["a", "b"], of.CHAINS: ["b", "c"]})
+    assert drawn["accuracy"] == ("overview", []) and drawn["three_way"] == ("three_way", ["r"])
+    assert drawn["mixing_b"] == ("mixing", ["b"]) and drawn["mixing_c"] == ("mixing", ["c"])
+    assert drawn["training"] == ("training", ["a", "b"])
+    assert all(registry.is_taken(name) for name in drawn) and not registry.is_taken("mixed")
+    assert not {kind for kind, _ in drawn.values()} & set(registry.asked_for())
+
+
+def test_the_registry_loads_nothing_that_draws():
+    program = (
+        "import sys, modp.figures.registry\n"
+        "print(*sorted({'matplotlib', 'pandas', 'torch', 'numpy', 'pydantic'} & set(sys.modules)))"
+    )
+    outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert outcome.stdout.split() == []
+
+
+def test_a_new_kind_is_one_line_and_one_function(tmp_path, monkeypatch):
+    (tmp_path / "toy_figure.py").write_text(
+        "from modp.figures import style\n"
+        "def toy_figure(given):\n"
+        "    figure, axis = style.single(given.headed, 1.0)\n"
+        "    axis.plot(given.frames[0]['x'])\n"
+        "    return figure\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    toy = registry.Kind(
+        registry.Of.ROWS,
+        registry.Shows.ONE,
+        ("measures/{of}/toy.parquet",),
+        "toy_figure:toy_figure",
+        "A toy.",
+    )
+    monkeypatch.setitem(registry.KINDS, "toy", toy)
+    params = load(ROOT / "params.yaml", Params)
+    wanted = FigureRecipe(kind="toy", of=["model_5_15/plain"])
+    Params.model_validate(params.model_dump() | {"figures": {"mine": wanted.model_dump()}})
+    (file,) = toy.files(wanted.of, [])
+    (tmp_path / file).parent.mkdir(parents=True)
+    pd.DataFrame({"x": [1.0, 3.0, 2.0]}).to_parquet(tmp_path / file)
+    (tmp_path / "codebook.json").write_text(codebook_of(2, 2).to_json())
+    out = [tmp_path / "mine.png", tmp_path / "mine.pdf"]
+    arguments = ["figure", "--kind", "toy", "--title", TITLE, "--codebook", tmp_path / "codebook.json"]
+    arguments += [
+        "--seed",
+        1,
+        "--published",
+        "--names",
+        *wanted.of,
+        "--inputs",
+        tmp_path / file,
+        "--out",
+        *out,
+    ]
+    assert main([str(a) for a in arguments]) == 0
+    assert out[0].read_bytes().startswith(b"\x89PNG") and out[1].read_bytes().startswith(b"%PDF")
+    assert not plt.get_fignums(), "a process that draws many figures keeps none"

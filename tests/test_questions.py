@@ -1,4 +1,5 @@
 import csv
+import json
 from collections import defaultdict
 
 import numpy as np
@@ -47,6 +48,33 @@ def test_stums_has_the_papers_233_categories_on_any_file(sample):
     assert dict(zip(codebook.names, codebook.sizes.tolist(), strict=True)) == PAPER_SIZES
     assert codebook.block_starts[-1] == 233
     assert codebook.block_starts[:6].tolist() == [0, 2, 13, 23, 32, 39]
+
+
+def test_heat_maps_follow_the_papers_order(stums, sample):
+    assert sorted(stums.heat_map_order) == sorted(PAPER_SIZES)
+    assert stums.heat_map_order[:5] == ["SEX", "AGEP", "RAC1P", "NATIVITY", "WAOB"]
+    assert list(sample[1].heat_map_order) == stums.heat_map_order
+    left = stums.fitted(True, ["AGEP"], {})
+    assert left.heat_map_order == [name for name in stums.heat_map_order if name != "AGEP"]
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [(["SPAR"], "no question 'SPAR'; did you mean 'SPARE'"), (["SPARE", "SPARE"], "SPARE stands twice")],
+)
+def test_a_heat_maps_order_is_of_the_sets_questions(order, message):
+    other = {"name": "OTHER", "label": "other", "categories": {1: "a"}}
+    with pytest.raises(InputError, match=message):
+        question_set(SPARE, other, heat_map_order=order)
+
+
+def test_a_codebook_keeps_the_order_and_one_without_it_can_be_read(sample):
+    book = sample[1]
+    assert Codebook.from_json(book.to_json()) == book
+    content = json.loads(book.to_json())
+    del content["heat_map_order"]
+    old = Codebook.from_json(json.dumps(content))
+    assert old.heat_map_order == () and old.digest == book.digest
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from pathlib import Path
 # The code of this clone, also where the environment has another one's installed.
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
+from modp.figures import registry
 from modp.pipeline import engines
 from modp.base.config import check, load
 from modp.base.errors import InputError
-from modp.pipeline.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, Params
+from modp.pipeline.params import BOOTSTRAP, MARGINALS, Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.survey.questions import QuestionSet
@@ -130,12 +131,13 @@ def synthetic(row):
     return f"{RESULTS}/{row}.parquet" if row in ENDS else f"{RESULTS}/{row}/synthetic.parquet"
 
 
+def kind_of(figure):
+    return registry.KINDS[FIGURES[figure][0]]
+
+
 def drawn_from(figure):
-    """The files that a figure of params.yaml is drawn from, one for each row or model it names."""
-    if figure.kind in GATE_FIGURES:
-        return [gates(model) for model in figure.of]
-    file = {"attack_roc": ROC, **dict.fromkeys(DRAWN_FIGURES, PRIVACY)}.get(figure.kind, CELLS)
-    return [measures(row, file) for row in figure.of]
+    """The files that a figure is drawn from, in the order in which its kind reads them."""
+    return [f"{RESULTS}/{file}" for file in kind_of(figure).files(FIGURES[figure][1], TRACED)]
 
 
 def finish(workflow):

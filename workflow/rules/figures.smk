@@ -1,29 +1,12 @@
-# figure -> its kind, the rows or models it shows, and the files of these
+# figure -> its kind, and the rows or models it shows
 FIGURES = {
-    **{
-        name: (figure.kind, figure.of, drawn_from(figure))
-        for name, figure in PARAMS.figures.items()
-    },
-    "accuracy": ("overview", [], []),
-    "frontier": (
-        "frontier",
-        [],
-        [
-            f"{RESULTS}/tables/privacy.parquet",
-            *[frontier(model) for model in TRACED],
-        ],
-    ),
-    "risk_fidelity": (
-        "risk_fidelity",
-        [],
-        [f"{RESULTS}/tables/attacks.parquet", measures(MARGINALS, CELLS)],
-    ),
-    **{f"mixing_{model}": ("mixing", [model], [mixing(model)]) for model in CHAINED},
-    "three_way": ("three_way", PARAMS.names, [measures(row, TRIPLES) for row in PARAMS.names]),
-    "training": (
-        "training",
-        TRAINED,
-        [f"{RESULTS}/plots/history/{model}.csv" for model in TRAINED],
+    **{name: (figure.kind, figure.of) for name, figure in PARAMS.figures.items()},
+    **registry.drawn_by_every_run(
+        {
+            registry.Of.ROWS: PARAMS.names,
+            registry.Of.MODELS: TRAINED,
+            registry.Of.CHAINS: CHAINED,
+        }
     ),
 }
 
@@ -31,11 +14,10 @@ FIGURES = {
 rule figure:
     """Draw one figure, as a bitmap and as a vector graphic."""
     input:
-        dataset=DATASET_YAML,
-        table=f"{RESULTS}/tables/accuracy.parquet",
         codebook=rules.code.output.codebook,
-        inputs=lambda w: FIGURES[w.figure][2],
-        code=code_of("figure"),
+        published=lambda w: [PUBLISHED] if kind_of(w.figure).published else [],
+        inputs=lambda w: drawn_from(w.figure),
+        code=lambda w: engines.code_of_figure(FIGURES[w.figure][0]),
     output:
         report(
             f"{RESULTS}/figures/{{figure}}.png",
@@ -49,11 +31,13 @@ rule figure:
     params:
         kind=lambda w: FIGURES[w.figure][0],
         names=lambda w: FIGURES[w.figure][1],
+        draws=lambda w: kind_of(w.figure).draws,
+        title=DATASET.title,
         seed=PARAMS.seed,
     shell:
-        "python -m modp figure --kind {params.kind} --dataset {input.dataset:q}"
-        " --codebook {input.codebook:q} --seed {params.seed} --table {input.table:q} --names {params.names:q} --inputs {input.inputs:q}"
-        " --out {output:q} --log {log:q}"
+        "python -m modp figure --kind {params.kind} --title {params.title:q}"
+        " --codebook {input.codebook:q} --published {input.published:q} --seed {params.seed}"
+        " --names {params.names:q} --inputs {input.inputs:q} --out {output:q} --log {log:q}"
 
 
 rule figures:

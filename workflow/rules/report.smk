@@ -41,7 +41,7 @@ rule page:
         run=f"{LOGS}/run.js",
     params:
         rows=PARAMS.names,
-        shown=json.dumps({name: (kind, of) for name, (kind, of, _) in FIGURES.items()}),
+        shown=json.dumps({name: (kind_of(name).caption, of) for name, (_, of) in FIGURES.items()}),
         logs=LOGS_OF_STEPS,
     shell:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--frontier", type=Path, nargs="*", default=[], help="curves, one file a model")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="PNG files")
-    parser.add_argument("--shown", required=True, help="JSON: figure -> its kind and what it is of")
+    parser.add_argument("--shown", required=True, help="JSON: figure -> its caption and what it is of")
     parser.add_argument("--parameters", type=Path, required=True, help="all parameters of the run, as JSON")
     parser.add_argument("--logs", type=Path, nargs="*", default=[], help="logs of the steps before")
     parser.add_argument("--out", type=Path, required=True)

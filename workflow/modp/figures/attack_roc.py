@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
 from modp.measures.attacks import FALSE_ALARMS
 
 LEAST = 1e-3
@@ -18,6 +19,12 @@ TITLES = {
     "distance": "distance to the nearest synthetic record",
     "likelihood": "likelihood under the model's weights",
 }
+
+
+def attack_roc_figure(given: Given) -> Figure:
+    """Draw the attacks on the given rows; frames: each row's ROC curves."""
+    curves = dict(zip(given.shown, given.frames, strict=True))
+    return draw(curves, f"{given.title}: attacks on membership")
 
 
 def draw(curves: Mapping[str, pd.DataFrame], title: str) -> Figure:

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
+from modp.measures.ends import BOOTSTRAP
 
 SMALLEST = 0.8
 UNIVARIATE_SMALLEST = 10.0
@@ -30,6 +33,41 @@ class Panel:
     records: int
     measures: tuple[float, float, float]
     ratio: float
+
+
+def crosstabs_figure(given: Given) -> Figure:
+    """Draw the crosstabs of the given rows; frames: the accuracy table, then each row's cells."""
+    table, *cells = given.frames
+    return draw(panels(table, given.names, cells), given.title)
+
+
+def panels(table: pd.DataFrame, rows: Sequence[str], cells: Sequence[pd.DataFrame]) -> list[Panel]:
+    """Return what is drawn of each row.
+
+    Parameters
+    ----------
+    table : the accuracy table, of which the lines over all cells count
+    rows : ``bootstrap`` or ``model/variant``
+    cells : of each row, columns first and second (two categories), true and scaled (counts)
+    """
+    lines = table[table["cells"] == "all"].set_index(["model", "variant"])
+    records = int(lines.loc[(BOOTSTRAP, ""), "records"])
+    found = []
+    for row, part in zip(rows, cells, strict=True):
+        model, _, variant = row.partition("/")
+        line = lines.loc[(model, variant)]
+        found.append(
+            Panel(
+                row.replace("/", ", "),
+                part["true"].to_numpy(),
+                part["scaled"].to_numpy(),
+                (part["first"].astype(str) == part["second"].astype(str)).to_numpy(),
+                records,
+                (line["median"], line["mean_abs"], line["rms"]),
+                line["ratio_median"],
+            )
+        )
+    return found
 
 
 def draw(panels: Sequence[Panel], title: str) -> Figure:
@@ -69,7 +107,7 @@ def _panel(axis: Axes, panel: Panel, as_probabilities: bool) -> None:
     what = "probability, (count + 1) / records" if as_probabilities else "count + 1"
     axis.set_xlabel(f"true {what}")
     axis.set_ylabel(f"synthetic {what}")
-    against = "" if panel.name == "bootstrap" else f" ({panel.ratio:.1f} × bootstrap)"
+    against = "" if panel.name == BOOTSTRAP else f" ({panel.ratio:.1f} × bootstrap)"
     median, mean, rms = (f"{value:.3f}" for value in panel.measures)
     axis.set_title(
         f"{panel.name}\n|ln ratio|: median {median}{against}, mean {mean}, r.m.s. {rms}",

@@ -1,20 +1,55 @@
 """Fidelity against privacy: every row as a point, sweeps and pass-through as curves."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given, Published
+from modp.measures.ends import BOOTSTRAP
 
-PAPER = {"paper: model_5_15": (3.8, 0.05)}
-"""The paper's model on its own data: ratio of medians, and how often the partner is among ten."""
+NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
+"""The curves of a run without a stationary model and without a row that is passed through."""
+
+PAPERS_DATA = "Texas 2022"
 
 SHOWN = {"sweeps": (1, 2, 5, 20, 100), "pass-through": (0.0, 0.3, 0.5, 0.9)}
 
 
-def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> Figure:
+def frontier_figure(given: Given) -> Figure:
+    """Draw the run's frontier; frames: the accuracy and the privacy table, then the curves of each model."""
+    table, hidden, *curves = given.frames
+    table = table[table["cells"] == "all"]
+    rows = table.merge(hidden, on=["model", "variant"])
+    points = pd.concat([NO_CURVE, *curves])
+    ideal = float(table["median"].iloc[0])
+    return draw(points, rows, ideal, papers(given.published), f"{given.title}\nfidelity against privacy")
+
+
+def papers(published: Published) -> dict[str, tuple[float, float]]:
+    """Return label -> ratio and share of the paper's rows of which it says both.
+
+    The ratio is that of the medians of d to the bootstrap's, with the two figures that the paper prints
+    of either; the share is how often the causal partner is among the ten nearest true records.
+    """
+    found = {}
+    for rows in published.values():
+        for row, (median, _, _, *share) in rows.items():
+            if share:
+                ratio = float(f"{median / rows[BOOTSTRAP][0]:.2g}")
+                found[f"paper: {row.removesuffix('/plain')} ({PAPERS_DATA})"] = (ratio, share[0])
+    return found
+
+
+def draw(
+    points: pd.DataFrame,
+    rows: pd.DataFrame,
+    ideal: float,
+    paper: Mapping[str, tuple[float, float]],
+    title: str,
+) -> Figure:
     """Draw how far from the ideal against how often the causal partner is found.
 
     Left is private, low is faithful. x is the share of synthetic records whose causal partner is among
@@ -25,6 +60,7 @@ def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> 
     points : lines of the curves, with columns curve, model, parameter, median and within_10
     rows : the rows of the accuracy table with columns name, median and within_10
     ideal : the bootstrap's median of d
+    paper : label -> ratio and share of what the paper reports of its own data
     """
     points = points.assign(ratio=_multiple(points["median"], ideal))
     rows = rows.assign(ratio=_multiple(rows["median"], ideal))
@@ -45,8 +81,8 @@ def draw(points: pd.DataFrame, rows: pd.DataFrame, ideal: float, title: str) -> 
     floor = points[points["curve"] == "marginals"].head(1)
     _mark(axis, floor["within_10"], floor["ratio"], "X", style.UNIVARIATE, "independent marginals")
     _mark(axis, rows["within_10"], rows["ratio"], "o", "0.4", "rows of the accuracy table")
-    for name, (ratio, share) in PAPER.items():
-        _mark(axis, [share], [ratio], "*", "black", f"{name} (Texas 2022)")
+    for label, (ratio, share) in paper.items():
+        _mark(axis, [share], [ratio], "*", "black", label)
     axis.axhline(1, color=style.GUIDE, linewidth=0.8, zorder=0)
     axis.text(0.99, 1.02, "bootstrap resample", transform=axis.get_yaxis_transform(), ha="right", fontsize=8)
     axis.set_yscale("log")

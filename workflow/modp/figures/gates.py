@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from modp.figures import style
+from modp.figures.given import Given
 
 HALF, HEIGHT = 0.5, 3**0.5 / 2
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [HALF, HEIGHT]])
@@ -18,6 +19,40 @@ WEIGHT_LIMITS = 1e-4, 1.2
 RANKS = ("largest", "second", "third", "fourth")
 EXAMPLES = ((0, 0.7), (2, 0.01))
 FEW_CELLS = 80
+
+
+def gate_triangle_figure(given: Given) -> Figure:
+    """Draw the gate of the given model of three blades; frames: its weights."""
+    return triangle(_only(given), given.headed)
+
+
+def gate_histogram_figure(given: Given) -> Figure:
+    """Draw how often the given model's weights occur; frames: its weights."""
+    return weight_histogram(_only(given), given.headed)
+
+
+def gate_survival_figure(given: Given) -> Figure:
+    """Draw the ordered weights of the given model; frames: its weights."""
+    return survival(_only(given), given.headed)
+
+
+def co_assignment_figure(given: Given) -> Figure:
+    """Draw the given models two by two; frames: the weights of each."""
+    weights = [frame.to_numpy() for frame in given.frames]
+    return co_assignment(two_by_two(given.names, weights), given.title)
+
+
+def _only(given: Given) -> np.ndarray:
+    (frame,) = given.frames
+    return frame.to_numpy()
+
+
+def two_by_two(
+    names: Sequence[str], weights: Sequence[np.ndarray]
+) -> list[tuple[str, np.ndarray, str, np.ndarray]]:
+    """Return the first model beside the second, the third beside the fourth, and so on."""
+    named = list(zip(names, weights, strict=True))
+    return [(*first, *second) for first, second in zip(named[::2], named[1::2], strict=True)]
 
 
 def triangle(weights: np.ndarray, title: str) -> Figure:

@@ -1,13 +1,17 @@
 """How well the records hide: entropy, multiplicities and causal ranks (the paper's Figures 13 to 16)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from modp.figures import style
+from modp.figures.given import Given
+from modp.measures.crowds import effective_multiplicity
+from modp.measures.ends import BOOTSTRAP
 
 BITS_LIMIT, BITS_BINS = 25.0, 50
 ALTERNATIVES_LIMIT = 1e7
@@ -17,6 +21,43 @@ GUIDES = (10, 1_000, 100_000)
 EFFECTIVE_BINS = 50
 RANK_LIMIT, RANK_SHARE = 1e5, 1e-3
 NEAREST = (1, 10)
+
+
+def entropy_figure(given: Given) -> Figure:
+    """Draw the entropy of the given row's records; frames: how they hide."""
+    (hidden,) = given.frames
+    return entropy_histogram(hidden["entropy_bits"].to_numpy(), given.headed)
+
+
+def multiplicities_figure(given: Given) -> Figure:
+    """Draw both crowds of the given row's records; frames: how they hide."""
+    (hidden,) = given.frames
+    crowds = hidden["multiplicity"].to_numpy(), hidden["entropy_bits"].to_numpy()
+    return two_multiplicities(*crowds, given.rng, given.headed)
+
+
+def effective_multiplicity_figure(given: Given) -> Figure:
+    """Draw the effective multiplicity of the given row's records; frames: how they hide."""
+    (hidden,) = given.frames
+    crowds = hidden["multiplicity"].to_numpy(), hidden["entropy_bits"].to_numpy()
+    return effective_histogram(effective_multiplicity(*crowds), given.headed)
+
+
+def causal_rank_figure(given: Given) -> Figure:
+    """Draw the ranks of the given rows' causal partners; frames: the accuracy table, then how each hides."""
+    table, *hidden = given.frames
+    return causal_ranks(ranks(given.shown, hidden), records(table), given.title)
+
+
+def ranks(names: Sequence[str], hidden: Sequence[pd.DataFrame]) -> dict[str, np.ndarray]:
+    """Return name -> ranks of the records that were ranked, int64, of columns causal_rank."""
+    known = [frame["causal_rank"].dropna().to_numpy(np.int64) for frame in hidden]
+    return dict(zip(names, known, strict=True))
+
+
+def records(table: pd.DataFrame) -> int:
+    """Return the number of true records, which the bootstrap of the accuracy table has too."""
+    return int(table.loc[table["model"] == BOOTSTRAP, "records"].iloc[0])
 
 
 def entropy_histogram(bits: np.ndarray, title: str) -> Figure:

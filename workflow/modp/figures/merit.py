@@ -9,6 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
 from modp.measures.accuracy import D0, Z0
 
 D_LIMIT, D_BIN = 0.5, 0.008
@@ -20,13 +21,34 @@ FEW_TO_MANY = LinearSegmentedColormap.from_list(
     "few to many", ["#1446A0", "#4A8FD0", "#A79FB5", "#E2734F", "#B10F1E"]
 )
 LABEL_PT = 6.0
-# fmt: off
-PAPER_ORDER = (
-    "SEX", "AGEP", "RAC1P", "NATIVITY", "WAOB", "CIT", "DECADE", "MIL", "ENG", "HICOV", "SCHL", "SCH", "SCHG",
-    "MAR", "MSP", "MARHT", "MARHYP", "MARHW", "MARHM", "MARHD", "FER", "ESR", "WRK", "WKHP", "WKWN", "JWAP",
-    "JWMNP", "JWTRNS", "LANX", "LANP", "DIS", "DEYE", "DEAR", "DREM", "PINCP", "PERNP", "SSP", "PAP",
-)
-# fmt: on
+
+
+def z_against_d_figure(given: Given) -> Figure:
+    """Draw z against d of the given row; frames: its cells."""
+    (cells,) = given.frames
+    d, z, true = (cells[column].to_numpy() for column in ("log_ratio", "z", "true"))
+    return z_against_d(d, z, true, given.headed)
+
+
+def merit_histogram_figure(given: Given) -> Figure:
+    """Draw the distribution of the figure of merit of the given row; frames: its cells."""
+    (cells,) = given.frames
+    return merit_histogram(cells["merit"].to_numpy(), given.headed)
+
+
+def merit_heatmap_figure(given: Given) -> Figure:
+    """Draw the figure of merit of every cell of the given row; frames: its cells."""
+    (cells,) = given.frames
+    book = given.codebook
+    matrix = symmetric(cells["merit"].to_numpy(), int(book.block_starts[-1]))
+    return merit_heatmap(matrix, book.names, book.block_starts, book.heat_map_order, given.headed)
+
+
+def symmetric(upper: np.ndarray, size: int) -> np.ndarray:
+    """Return the symmetric matrix (size, size) of its cells i <= j, which come row by row."""
+    matrix = np.zeros((size, size))
+    matrix[np.triu_indices(size)] = upper
+    return np.maximum(matrix, matrix.T)
 
 
 def z_against_d(d: np.ndarray, z: np.ndarray, true_counts: np.ndarray, title: str) -> Figure:

@@ -5,9 +5,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
 from modp.measures.mixing import summary
 
 NAMED = 5
+
+
+def mixing_figure(given: Given) -> Figure:
+    """Draw the chains of the given model; frames: their trace."""
+    (traced,) = given.frames
+    return draw(traced, given.headed)
 
 
 def draw(traced: pd.DataFrame, title: str) -> Figure:

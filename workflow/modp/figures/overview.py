@@ -7,8 +7,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from modp.figures import style
+from modp.figures.given import Given
 
 TICKS = (0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
+
+
+def overview_figure(given: Given) -> Figure:
+    """Draw every row of the run; frames: the accuracy table."""
+    (table,) = given.frames
+    return draw(table, f"{given.title}\ndistance of each variant from the ideal (1×)")
 
 
 def draw(table: pd.DataFrame, title: str) -> Figure:

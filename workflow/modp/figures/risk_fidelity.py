@@ -1,11 +1,37 @@
 """Risk against fidelity: how much closer to the records the models saw, and how far from their crosstab."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
+from modp.measures.ends import BOOTSTRAP, MARGINALS
+from modp.summaries.tables import row_names
 
 END = "D"
+
+
+def risk_fidelity_figure(given: Given) -> Figure:
+    """Draw every row of the run; frames: the accuracy table, the attacks, the cells of the marginals."""
+    return draw(placed(*given.frames), f"{given.title}\nrisk against fidelity")
+
+
+def placed(table: pd.DataFrame, attacked: pd.DataFrame, shuffled: pd.DataFrame) -> pd.DataFrame:
+    """Return the points that :func:`draw` takes, a line a row of the table of attacks.
+
+    Parameters
+    ----------
+    table : the accuracy table, of which the lines over all cells count
+    attacked : the table of attacks, of which the measure closer_to_train counts
+    shuffled : the cells of records of independent answers, which the accuracy table lacks, column log_ratio
+    """
+    table = table[table["cells"] == "all"]
+    medians = dict(zip(row_names(table), table["median"], strict=True))
+    medians[MARGINALS] = np.median(np.abs(shuffled["log_ratio"]))
+    points = attacked[attacked["measure"] == "closer_to_train"]
+    points = points.assign(name=row_names(points), end=points["variant"] == "")
+    return points.assign(ratio=points["name"].map(medians) / medians[BOOTSTRAP])
 
 
 def draw(points: pd.DataFrame, title: str) -> Figure:

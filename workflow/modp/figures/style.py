@@ -48,6 +48,11 @@ def save(figure: Figure, path: Path) -> None:
     figure.savefig(path, dpi=DPI, metadata=metadata)
 
 
+def close(figure: Figure) -> None:
+    """Forget the figure, which pyplot keeps in memory until it is told."""
+    plt.close(figure)
+
+
 def single(title: str, height: float, width: float = 1.0) -> tuple[Figure, Axes]:
     """Begin a figure of one panel under its title; height and width are in columns."""
     use()

@@ -1,11 +1,24 @@
 """How close crosstabs of three questions come, a curve a row of the accuracy table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from modp.figures import style
+from modp.figures.given import Given
+
+
+def three_way_figure(given: Given) -> Figure:
+    """Draw the errors of the given rows' triples; frames: the triples of each."""
+    return draw(medians(given.shown, given.frames), f"{given.title}\ncrosstabs of three questions")
+
+
+def medians(names: Sequence[str], triples: Sequence[pd.DataFrame]) -> dict[str, np.ndarray]:
+    """Return name -> the median d of each triple that has one, of columns median."""
+    known = [frame["median"].dropna().to_numpy() for frame in triples]
+    return dict(zip(names, known, strict=True))
 
 
 def draw(medians: Mapping[str, np.ndarray], title: str) -> Figure:

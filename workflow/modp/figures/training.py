@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from modp.figures import style
+from modp.figures.given import Given
 
 DASHES = ((1, 0), (4, 1.5), (1, 1), (3, 1, 1, 1))
 LOSS_NAMES = {
@@ -18,6 +19,11 @@ LOSS_NAMES = {
     "z": "z-loss",
     "discrepancy": "discrepancy of the chains",
 }
+
+
+def training_figure(given: Given) -> Figure:
+    """Draw the given models' losses; frames: the history of each."""
+    return draw(dict(zip(given.names, given.frames, strict=True)), f"{given.title}: training")
 
 
 def draw(histories: dict[str, pd.DataFrame], title: str) -> Figure:

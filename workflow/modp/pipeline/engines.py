@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from modp.base.config import read_yaml
+from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline.steps import STEPS
 from modp.summaries.tables import headline
 
 PACKAGE = Path(__file__).parent.parent
+
+REGISTRY = PACKAGE / "figures" / "registry.py"
+"""Counts as no step's code, with what it alone imports: what it says of a figure reaches a step by the
+step's inputs and parameters. So another line in it makes neither other figures stale nor models."""
 
 
 def modules_of(step: str) -> list[str]:
@@ -24,16 +29,26 @@ def modules_of(step: str) -> list[str]:
     Paths are relative to the working directory where possible, sorted. Package ``__init__``
     files, which hold words and say where things are, are left out.
     """
-    return _relative(_followed(PACKAGE / "cli" / f"{step}.py"))
+    return _relative(_followed(_path(f"modp.cli.{step}")))
 
 
 def code_of(step: str, family: Family | None = None) -> list[str]:
     """Return the files that a step runs for models of a family, as :func:`modules_of` does."""
-    found = _followed(PACKAGE / "cli" / f"{step}.py")
+    found = _followed(_path(f"modp.cli.{step}"))
     for part in STEPS[step].parts if family else ():
         if family and family.can(part):
             found |= _followed(_path(family.parts[part].partition(":")[0]))
     return _relative(found)
+
+
+def code_of_figure(kind: str) -> list[str]:
+    """Return the files that drawing one figure runs, as :func:`modules_of` does.
+
+    Parameters
+    ----------
+    kind : one of :data:`modp.figures.registry.KINDS`
+    """
+    return _relative(_followed(_path("modp.cli.figure")) | _followed(_path(KINDS[kind].module)))
 
 
 def _followed(start: Path) -> set[Path]:
@@ -42,7 +57,7 @@ def _followed(start: Path) -> set[Path]:
     pending = [start]
     while pending:
         path = pending.pop()
-        if path not in found:
+        if path not in found and path != REGISTRY:
             found.add(path)
             pending += _imports(path)
     return found

@@ -1,65 +1,47 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Union
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from modp.base.config import Strict, at_place
 from modp.base.errors import did_you_mean
 from modp.crosstabs.cells import Zeros
+from modp.figures import registry
+from modp.figures.registry import Of, Shows
+from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.models.family import Family, Name, Recipe, Row
 from modp.models.registry import FAMILIES, families, family
 
-BOOTSTRAP = "bootstrap"
-MARGINALS = "marginals"
 RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
-
-
-OTHER_FIGURES = ("accuracy", "training", "frontier", "three_way", "risk_fidelity")
-"""Figures that every run has, beside the crosstabs that params.yaml lists."""
-
-
-ROW_FIGURES = ("crosstabs", "z_against_d", "merit_histogram", "merit_heatmap", "attack_roc")
-DRAWN_FIGURES = ("entropy", "multiplicities", "effective_multiplicity", "causal_rank")
-GATE_FIGURES = ("gate_triangle", "gate_histogram", "gate_survival", "co_assignment")
-SEVERAL = ("crosstabs", "causal_rank", "co_assignment", "attack_roc")
-"""Kinds of figures that show more than one thing."""
 
 
 class FigureRecipe(Strict):
     """A figure: its kind, and the rows of the accuracy table or the models that it shows.
 
-    ``crosstabs``, ``causal_rank`` and ``attack_roc`` take several rows; ``co_assignment`` takes models
-    two by two; the others take one. ``attack_roc`` may show ``marginals`` too, records of independent
-    answers. ``entropy``, ``multiplicities``, ``effective_multiplicity`` and ``causal_rank`` are of drawn
-    records, which the bootstrap has none of. The ``gate_`` kinds are of models, ``gate_triangle`` of one
-    with three blades.
+    Of what a figure may be, and of how many, depends on its kind; see :mod:`modp.figures.registry`.
     """
 
-    kind: Literal[
-        "crosstabs",
-        "z_against_d",
-        "merit_histogram",
-        "merit_heatmap",
-        "attack_roc",
-        "entropy",
-        "multiplicities",
-        "effective_multiplicity",
-        "causal_rank",
-        "gate_triangle",
-        "gate_histogram",
-        "gate_survival",
-        "co_assignment",
-    ]
+    kind: str = Field(description=registry.described(), json_schema_extra={"enum": [*registry.asked_for()]})
     of: list[str] = Field(min_length=1)
+
+    @field_validator("kind")
+    @classmethod
+    def _kind_is_known(cls, kind: str) -> str:
+        known = registry.asked_for()
+        if kind not in known:
+            near = did_you_mean(kind, known) or f" (known here: {', '.join(known)})"
+            raise ValueError(f"there is no kind of figure {kind!r} to ask for{near}")
+        return kind
 
     @model_validator(mode="after")
     def _number_fits_the_kind(self) -> "FigureRecipe":
-        if self.kind == "co_assignment" and len(self.of) % 2:
-            raise ValueError("'co_assignment' compares models two by two; 'of' has an odd number")
-        if self.kind not in SEVERAL and len(self.of) > 1:
+        shows = registry.KINDS[self.kind].shows
+        if shows is Shows.PAIRS and len(self.of) % 2:
+            raise ValueError(f"{self.kind!r} compares models two by two; 'of' has an odd number")
+        if shows is Shows.ONE and len(self.of) > 1:
             raise ValueError(f"{self.kind!r} shows one thing; 'of' has {len(self.of)}")
         return self
 
@@ -140,7 +122,7 @@ class Params(Strict):
     @classmethod
     def _figures_are_free(cls, figures: dict[str, FigureRecipe]) -> dict[str, FigureRecipe]:
         for name in figures:
-            if name in OTHER_FIGURES or name.startswith("mixing_"):
+            if registry.is_taken(name):
                 raise ValueError(f"a figure {name!r} is drawn by itself; choose another name")
         return figures
 
@@ -187,16 +169,16 @@ class Params(Strict):
         return self
 
     def _check_figure(self, place: str, figure: FigureRecipe) -> None:
+        of = registry.KINDS[figure.kind].of
         for name in figure.of:
-            if figure.kind in GATE_FIGURES:
+            if of in (Of.GATES, Of.GATES_OF_THREE):
                 self._require_gate(place, name)
-            elif name not in self.names and (figure.kind, name) != ("attack_roc", MARGINALS):
+            elif name not in self.names and (of, name) != (Of.ROWS_AND_ENDS, MARGINALS):
                 raise ValueError(f"{place}: no row {name!r} among 'rows'{did_you_mean(name, self.names)}")
-            elif figure.kind in DRAWN_FIGURES and name == BOOTSTRAP:
+            elif of is Of.DRAWN_ROWS and name == BOOTSTRAP:
                 raise ValueError(f"{place}: {figure.kind!r} is of drawn records, not of the bootstrap")
-        blades = getattr(self.models.get(figure.of[0]), "blades", 3)
-        if figure.kind == "gate_triangle" and blades != 3:
-            raise ValueError(f"{place}: 'gate_triangle' needs a model of three blades")
+        if of is Of.GATES_OF_THREE and getattr(self.models[figure.of[0]], "blades", None) != 3:
+            raise ValueError(f"{place}: {figure.kind!r} needs a model of three blades")
 
     def _require_gate(self, place: str, name: str) -> None:
         gated = [model for model in self.models if self.family_of(model).can("gates")]

@@ -17,37 +17,6 @@ from modp.summaries.tables import LIMITS, MEASURES, ZEROS, bounded, row_names, s
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
 
-CAPTIONS = {
-    "crosstabs": "Every cell of the crosstab, true count against synthetic; on the diagonal they agree. "
-    "Inset: the answers to single questions.",
-    "z_against_d": "Each cell's z against its log discrepancy d: cells at the lower left agree; "
-    "large z with small d is a small error in a large cell.",
-    "merit_histogram": "How often cells have which blended figure of merit; small is good.",
-    "merit_heatmap": "The blended figure of merit of every pair of answers: blue is good, red is bad.",
-    "gate_triangle": "How the gate shares records out between three blades; corners belong to one blade.",
-    "gate_histogram": "How often a blade's weight for a record has which size.",
-    "gate_survival": "How many records have a largest, second, third … gate weight above each value.",
-    "co_assignment": "Which records the blades of two models take, against each other.",
-    "entropy": "The randomness, in bits, with which each synthetic record was drawn.",
-    "multiplicities": "How many true records are identical to each one, against two to the power of the "
-    "bits with which its synthetic partner was drawn.",
-    "effective_multiplicity": "The product of both: the size of the crowd that a record hides in.",
-    "causal_rank": "How many true records are as close to a synthetic record as the one it was drawn "
-    "from, or closer; curves that start lower hide their records better.",
-    "overview": "How far each row's crosstab is from the true one, as a multiple of a bootstrap "
-    "resample's; at 1 the two cannot be told apart.",
-    "frontier": "Fidelity against privacy: low is faithful, left is private. Curves follow the number of "
-    "sweeps, or the share of true answers passed through.",
-    "attack_roc": "How many of the people whom the models saw an attacker finds, at each rate of taking "
-    "others for them; the grey line is guessing.",
-    "risk_fidelity": "Whether synthetic records lie closer to the records the models saw than to others, "
-    "against fidelity: left is private, low is faithful; bars are 95 % intervals.",
-    "three_way": "Errors of crosstabs of three questions, row by row.",
-    "mixing": "How fast a stationary model's chains forget each answer of the true record.",
-    "training": "The loss over all records during training, model by model.",
-}
-"""What each kind of figure shows, for those who cannot see it and those who see it first."""
-
 FIRST = ("accuracy", "frontier")
 
 
@@ -171,12 +140,12 @@ def _at(tree: Any, *keys: str) -> Any:
     return tree
 
 
-def picture(name: str, kind: str, of: Sequence[str], png: bytes) -> Picture:
+def picture(name: str, caption: str, of: Sequence[str], png: bytes) -> Picture:
     """Return a figure for the page, in a third of its bytes.
 
     Parameters
     ----------
-    kind : one of CAPTIONS
+    caption : what it shows
     of : the rows or models that it shows
     png : the picture
     """
@@ -187,7 +156,7 @@ def picture(name: str, kind: str, of: Sequence[str], png: bytes) -> Picture:
     few.save(packed, "PNG", optimize=True)
     content = base64.b64encode(packed.getvalue()).decode()
     shown = ", ".join(dict.fromkeys(of)) if len(of) <= 4 else ""
-    return Picture(name, shown, CAPTIONS[kind], content, whole.width, whole.height)
+    return Picture(name, shown, caption, content, whole.width, whole.height)
 
 
 def in_order(names: Sequence[str]) -> list[str]:

@@ -42,12 +42,14 @@ class Codebook:
     ``block_starts`` has one entry a question and, last, the number of categories K; question q's
     one-hot columns are ``block_starts[q]:block_starts[q + 1]``. ``impossible`` holds the structural
     zeros that the question set states: no record has a category of an entry's first part, named as
-    in ``columns``, together with one of its second.
+    in ``columns``, together with one of its second. ``heat_map_order`` names questions in the order in
+    which heat maps draw them; the others follow in their own.
     """
 
     question_set: str
     questions: tuple[Question, ...]
     impossible: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    heat_map_order: tuple[str, ...] = ()
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -104,6 +106,7 @@ class Codebook:
             "block_starts": self.block_starts.tolist(),
             "questions": [asdict(q) for q in self.questions],
             "impossible": self.impossible,
+            "heat_map_order": self.heat_map_order,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -122,4 +125,5 @@ class Codebook:
             for q in content["questions"]
         )
         impossible = tuple((tuple(one), tuple(other)) for one, other in content.get("impossible", ()))
-        return Codebook(content["question_set"], questions, impossible)
+        order = tuple(content.get("heat_map_order", ()))
+        return Codebook(content["question_set"], questions, impossible, order)

@@ -81,7 +81,7 @@ def code(
             "'unknown: category' in the dataset YAML to give each a category of its own."
         )
     pairs = tuple((tuple(one), tuple(other)) for one, other in questions.impossible_pairs)
-    codebook = Codebook(questions.name, tuple(made), pairs)
+    codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
     return np.column_stack(coded), codebook
 
 

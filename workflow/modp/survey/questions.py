@@ -223,7 +223,8 @@ class QuestionSet(Strict):
 
     ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
     categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
-    together.
+    together. ``heat_map_order`` names questions in the order in which heat maps draw them; the others
+    follow in their own.
     """
 
     name: str
@@ -231,6 +232,7 @@ class QuestionSet(Strict):
     records: Literal["persons", "housing"]
     questions: list[QuestionRecipe] = Field(min_length=2)
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+    heat_map_order: list[str] = Field(default_factory=list)
 
     @field_validator("questions")
     @classmethod
@@ -251,6 +253,16 @@ class QuestionSet(Strict):
                 self._pair(rule)
             except ValueError as fault:
                 raise ValueError(f"impossible.{at}: {fault}") from None
+        return self
+
+    @model_validator(mode="after")
+    def _heat_map_order_is_of_known_questions(self) -> "QuestionSet":
+        known = [q.name for q in self.questions]
+        for name in self.heat_map_order:
+            if name not in known:
+                raise ValueError(f"heat_map_order: there is no question {name!r}{did_you_mean(name, known)}")
+            if self.heat_map_order.count(name) > 1:
+                raise ValueError(f"heat_map_order: {name} stands twice")
         return self
 
     @property
@@ -316,6 +328,7 @@ class QuestionSet(Strict):
             "records": self.records,
             "questions": chosen,
             "impossible": [rule for rule in self.impossible if kept >= set(rule)],
+            "heat_map_order": [name for name in self.heat_map_order if name in kept],
         }
         return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
 
