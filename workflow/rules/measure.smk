@@ -15,11 +15,12 @@ rule measure:
         row=one_of(MEASURED),
     params:
         drawn=lambda w: "" if w.row in ENDS else "--drawn",
+        notebook="--paper-notebook" if PARAMS.paper_notebook else "",
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp measure --records {input.records:q} --codebook {input.codebook:q}"
-        " --synthetic {input.synthetic:q} {params.drawn} --zeros {params.zeros} --cells {output.cells:q}"
+        " --synthetic {input.synthetic:q} {params.drawn} {params.notebook} --zeros {params.zeros} --cells {output.cells:q}"
         " --summary {output.summary:q} --triples {output.triples:q} --seed {params.seed}"
         " --log {log:q}"
 

@@ -14,6 +14,7 @@ from modp.cli.output import Log, written
 from modp.draws import independent, sweeps
 from modp.figures import epsilon, style
 from modp.measures import accuracy
+from modp.measures.table import measures_of
 from modp.pipeline.params import PrivateModel
 from modp.pums.where import Dataset
 
@@ -36,11 +37,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
     codes, codebook = coded(options.records, options.codebook)
     starts, n = codebook.block_starts, len(codes)
+    keys = [measure.key for measure in measures_of("d")]
     true = sweeps.crosstab(codes, starts, options.threads)
 
     def found(records: np.ndarray) -> np.ndarray:
         near = accuracy.compared(true, sweeps.crosstab(records, starts, options.threads), n, len(records))
-        return np.array([near.median, near.mean_abs, near.rms])
+        return np.array([near.measures[key] for key in keys])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = np.mean([found(codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
@@ -53,8 +55,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         ratios = found(released.codes) / ideal
         lines.append(
             {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho)}
-            | dict(zip(style.MEASURE_NAMES, ratios, strict=True))
-            | {f"independent_{m}": r for m, r in zip(style.MEASURE_NAMES, shuffled, strict=True)}
+            | dict(zip(keys, ratios, strict=True))
+            | {f"independent_{key}": ratio for key, ratio in zip(keys, shuffled, strict=True)}
         )
         log(f"{name}: median |ln ratio| {ratios[0]:.2f} x a bootstrap's")
     table = pd.DataFrame(lines)

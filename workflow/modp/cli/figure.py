@@ -28,7 +28,7 @@ from modp.figures import (
 from modp.measures.crowds import effective_multiplicity
 from modp.pipeline.params import BOOTSTRAP, MARGINALS
 from modp.pums.where import Dataset
-from modp.summaries.tables import row_names
+from modp.summaries.printed import row_names
 from modp.survey.codebook import Codebook
 
 NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])

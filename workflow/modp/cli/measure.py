@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,9 @@ from modp.base import seeds
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.output import Log, written
 from modp.cli.zeros import ask_for_zeros, zeros_of
-from modp.crosstabs import triples
 from modp.crosstabs.pairs import crosstab
 from modp.draws.postprocess import violations
-from modp.measures import accuracy
+from modp.measures import accuracy, three_way
 from modp.survey import records
 
 
@@ -26,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--synthetic", type=Path, required=True)
     ask_for_zeros(parser)
     parser.add_argument("--drawn", action="store_true", help="the table has an entropy for each record")
+    parser.add_argument(
+        "--paper-notebook", action="store_true", help="d and the figure of merit as in the author's notebook"
+    )
     parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--triples", type=Path, required=True, help="one line a triple of questions")
@@ -40,9 +41,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     first, second = np.triu_indices(int(starts[-1]))
     true_counts = crosstab(codes, starts)[first, second]
     counts = crosstab(synthetic, starts)[first, second]
-    scaled = accuracy.scaled(counts, len(codes), len(synthetic))
-    log_ratio = accuracy.log_ratio(true_counts, scaled)
-    z = accuracy.z_value(true_counts, counts, len(codes), len(synthetic))
+    totals = len(codes), len(synthetic)
+    judged = accuracy.scaled(counts, *totals, options.paper_notebook)
+    log_ratio = accuracy.log_ratio(true_counts, judged)
+    z = accuracy.z_value(true_counts, counts, *totals)
     names = pa.array(codebook.columns)
     table = pa.table(
         {
@@ -51,27 +53,27 @@ def run(options: argparse.Namespace, log: Log) -> None:
             "between": accuracy.cell_sets(starts)["between"],
             "true": true_counts,
             "synthetic": counts,
-            "scaled": scaled,
+            "scaled": accuracy.scaled(counts, *totals),
             "log_ratio": log_ratio,
             "z": z,
-            "merit": accuracy.figure_of_merit(log_ratio, z),
+            "merit": accuracy.figure_of_merit(log_ratio, z, options.paper_notebook),
         }
     )
     with written(options.cells) as path:
         pq.write_table(table, path, compression="zstd")
     # The same triples for every row, so that rows can be compared.
-    some = triples.chosen(codes.shape[1], seeds.generator(options.seed, "triples"))
-    three_way = triples.compare(codes, synthetic, codebook.sizes, some)
+    some = three_way.chosen(codes.shape[1], seeds.generator(options.seed, "triples"))
+    found = three_way.compare(codes, synthetic, codebook.sizes, some)
     with written(options.triples) as path:
         names = dict(enumerate(codebook.names))
-        named = three_way.triples.replace(dict.fromkeys(("first", "second", "third"), names))
+        named = found.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
     held = violations(synthetic, zeros_of(options.zeros, codes, codebook), starts)
     summary = {
         "records": len(synthetic),
         "zero_records": int(held.sum()),
         "entropy_bits": float(np.median(extra["entropy_bits"])) if options.drawn and len(synthetic) else None,
-        "three_way": asdict(three_way.cells),
+        "three_way": found.cells.to_dict(),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")

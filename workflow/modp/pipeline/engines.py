@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from modp.base.config import read_yaml
-from modp.summaries.tables import headline
+from modp.summaries.headline import headline
 
 PACKAGE = Path(__file__).parent.parent
 

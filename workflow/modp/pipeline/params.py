@@ -250,6 +250,7 @@ class Params(Strict):
     ``holdout`` is the share of the records, households whole, that no model sees and that attacks are
     measured against; a data set may name files of its own for that. ``attacked`` names questions whose
     answers are guessed from the synthetic records; those that a data set lacks are passed over.
+    ``paper_notebook`` measures accuracy as the author's notebook does, where that differs from the paper.
     """
 
     dataset: str
@@ -261,6 +262,7 @@ class Params(Strict):
     seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
     zeros: Zeros
+    paper_notebook: bool = False
     models: dict[Name, BladesModel] = Field(min_length=1)
     stationary: dict[Name, StationaryModel]
     private: dict[Name, PrivateModel]
