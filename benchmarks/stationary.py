@@ -18,8 +18,8 @@ from steps import ROOT, enlarged
 
 from modp.base import seeds
 from modp.base.config import load
-from modp.crosstabs import triples
 from modp.draws import postprocess, sweeps
+from modp.measures import three_way
 from modp.measures.accuracy import cell_sets, log_ratio, summarise
 from modp.models.stationary import model as stationary
 from modp.pums.read import read
@@ -67,7 +67,7 @@ def distances(true: np.ndarray, other: np.ndarray, starts: np.ndarray) -> np.nda
     """Median, mean and r.m.s. of d over all cells, then over those between questions."""
     ratios = log_ratio(true, other)[np.triu_indices(len(true))]
     summaries = [summarise(ratios[cells]) for cells in cell_sets(starts).values()]
-    return np.array([(s.median, s.mean_abs, s.rms) for s in summaries]).ravel()
+    return np.array([list(summary.measures.values()) for summary in summaries]).ravel()
 
 
 def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -80,10 +80,10 @@ def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np
 def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: int) -> np.ndarray:
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
     sizes = np.diff(starts)
-    three = triples.chosen(len(sizes), np.random.default_rng(0))
+    three = three_way.chosen(len(sizes), np.random.default_rng(0))
     tables = (sweeps.crosstab(codes, starts, threads) for codes in (true, other))
-    cells = triples.compare(true, other, sizes, three, threads).cells
-    return np.concatenate([distances(*tables, starts), [cells.median, cells.mean_abs, cells.rms]])
+    cells = three_way.compare(true, other, sizes, three, threads).cells
+    return np.concatenate([distances(*tables, starts), list(cells.measures.values())])
 
 
 def fit(path: Path, threads: int, most: int, held_out: bool) -> None:
