@@ -89,8 +89,10 @@ def cell(measure: Measure, line: Mapping[str, float]) -> str:
     line : of the table that it is a column of; a share of the ``ranked`` cases gets its standard error
     """
     value, form = line[measure.key], measure.form
-    if form.spread != "error" or np.isnan(value):
-        return shown(form.scale * value, form.number)
+    if np.isnan(value):
+        return ""
+    if form.spread != "error":
+        return f"{form.number.format(form.scale * value)}{form.unit}"
     error = np.sqrt(value * (1 - value) / line["ranked"])
     value, error = (form.number.format(form.scale * number) for number in (value, error))
     return f"{value} ± {error}{form.unit}"
