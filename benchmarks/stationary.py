@@ -18,9 +18,9 @@ from steps import ROOT, enlarged
 
 from modp.base import seeds
 from modp.base.config import load
-from modp.crosstabs import triples
-from modp.crosstabs.pairs import crosstab
+from modp.crosstabs.pairs import counts
 from modp.draws import postprocess, sweeps
+from modp.measures import three_way
 from modp.measures.accuracy import cell_sets, log_ratio, summarise
 from modp.models.stationary import model as stationary
 from modp.pums.read import read
@@ -56,7 +56,7 @@ def one_sweep(threads: int) -> None:
     for name, work in {
         "sweep": lambda: sweeps.sweep(chains, tables, 1, 1, threads),
         "sweep with entropy": lambda: sweeps.sweep(chains, tables, 1, 1, threads, entropy=True),
-        "crosstab": lambda: crosstab(codes, starts, threads),
+        "crosstab": lambda: counts(codes, starts, threads),
         "residuals of the pseudo-likelihood": lambda: sweeps.residuals(codes, tables, threads),
     }.items():
         work()
@@ -68,7 +68,7 @@ def distances(true: np.ndarray, other: np.ndarray, starts: np.ndarray) -> np.nda
     """Median, mean and r.m.s. of d over all cells, then over those between questions."""
     ratios = log_ratio(true, other)[np.triu_indices(len(true))]
     summaries = [summarise(ratios[cells]) for cells in cell_sets(starts).values()]
-    return np.array([(s.median, s.mean_abs, s.rms) for s in summaries]).ravel()
+    return np.array([list(summary.measures.values()) for summary in summaries]).ravel()
 
 
 def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -81,10 +81,10 @@ def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np
 def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: int) -> np.ndarray:
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
     sizes = np.diff(starts)
-    three = triples.chosen(len(sizes), np.random.default_rng(0))
-    tables = (crosstab(codes, starts, threads) for codes in (true, other))
-    cells = triples.compare(true, other, sizes, three, threads).cells
-    return np.concatenate([distances(*tables, starts), [cells.median, cells.mean_abs, cells.rms]])
+    three = three_way.chosen(len(sizes), np.random.default_rng(0))
+    tables = (counts(codes, starts, threads) for codes in (true, other))
+    cells = three_way.compare(true, other, sizes, three, threads).cells
+    return np.concatenate([distances(*tables, starts), list(cells.measures.values())])
 
 
 def fit(path: Path, threads: int, most: int, held_out: bool) -> None:

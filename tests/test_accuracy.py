@@ -76,22 +76,55 @@ def test_figure_of_merit_by_hand():
 
 def test_summary_takes_the_root_mean_square_about_zero():
     summary = accuracy.summarise(np.array([-0.3, -0.1, 0.1, 0.3, -0.2]))
-    assert (summary.cells, summary.median) == (5, 0.2)
-    assert summary.mean_abs == pytest.approx(0.2)
-    assert summary.rms == pytest.approx(math.sqrt(0.24 / 5))
+    assert (summary.cells, summary.measures["median"]) == (5, 0.2)
+    assert summary.measures["mean_abs"] == pytest.approx(0.2)
+    assert summary.measures["rms"] == pytest.approx(math.sqrt(0.24 / 5))
+    assert accuracy.Summary.from_dict(summary.to_dict()) == summary
 
 
 def test_crosstabs_of_different_totals_are_compared_by_hand():
     found = accuracy.compared(np.array([[3, 1], [1, 1]]), np.array([[1, 0], [0, 0]]), n_true=4, n_synthetic=2)
     d = [math.log(4 / 3), math.log(2), math.log(2)]
-    assert found.cells == 3 and found.median == pytest.approx(d[1])
-    assert found.mean_abs == pytest.approx(sum(d) / 3)
+    assert found.cells == 3 and found.measures["median"] == pytest.approx(d[1])
+    assert found.measures["mean_abs"] == pytest.approx(sum(d) / 3)
 
 
 def test_cell_sets_count_the_papers_cells_and_those_between_questions():
     sets = accuracy.cell_sets(STARTS)
     assert sets["all"].sum() == 7 * 8 // 2
     assert sets["between"].sum() == 2 * 2 + 2 * 3 + 2 * 3
+
+
+def test_the_notebooks_rms_is_the_spread_of_signed_log_ratios_about_their_mean():
+    # mean -0.2, deviations -0.1 and 0.1; about zero it would be sqrt((0.09 + 0.01) / 2)
+    measures = accuracy.summarise(np.array([-0.3, -0.1]), paper_notebook=True).measures
+    assert measures["rms"] == pytest.approx(0.1)
+    assert measures["median"] == measures["mean_abs"] == pytest.approx(0.2)
+
+
+def test_the_notebook_counts_every_pair_of_categories_twice():
+    # cells (1, 1), (1, 2), (2, 2) of one question: 0.1, 0.5, 0.3; the square is 0.1, 0.5, 0.5, 0.3
+    some = accuracy.cell_sets(codebook_of(2).block_starts, paper_notebook=True)
+    found = accuracy.summarise(np.array([0.1, 0.5, 0.3])[some["all"]], paper_notebook=True)
+    assert (found.cells, len(some["between"])) == (4, 0)
+    assert found.measures["median"] == pytest.approx(0.4)
+    assert found.measures["mean_abs"] == pytest.approx(0.35)
+    sets = accuracy.cell_sets(STARTS, paper_notebook=True)
+    assert len(sets["all"]) == 7 * 7 and len(sets["between"]) == 2 * (2 * 2 + 2 * 3 + 2 * 3)
+
+
+def test_the_notebook_does_not_scale_counts():
+    # 3 of 4 synthetic records, 2 of 6 true ones: ln(4 / 3) instead of ln(5.5 / 3)
+    for paper_notebook, expected in ((True, math.log(4 / 3)), (False, math.log(5.5 / 3))):
+        judged = accuracy.scaled(np.array([3]), 6, 4, paper_notebook)
+        assert accuracy.log_ratio(np.array([2]), judged) == pytest.approx([expected])
+    assert np.isnan(accuracy.scaled(np.array([0]), 6, 0, paper_notebook=True)).all()
+
+
+def test_the_notebooks_figure_of_merit_lacks_the_factor_two():
+    # d = 0.2, z = 2: 1 / (0.1 / 0.2 + 1 / 2) = 1, the paper's 2
+    merit = accuracy.figure_of_merit(np.array([0.2, 0.0]), np.array([2.0, 3.0]), paper_notebook=True)
+    assert merit == pytest.approx([1.0, 0.0])
 
 
 def test_no_synthetic_record_gives_nan_not_zero():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from modp import __main__ as modp
+from modp.report import compared
 from modp.summaries import comparison
 from modp.summaries.comparison import Change
 from modp.summaries.repeats import Spread
@@ -41,6 +42,26 @@ def test_no_change_is_never_beyond_noise():
     assert Change("m", None, 1.0, 0.1).beyond_noise is None
 
 
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "noise", "better"),
+    [
+        ("accuracy.m.v.median", 0.5, 0.25, None, True),
+        ("accuracy.m.v.ratio_rms", 1.0, 1.5, None, False),
+        ("accuracy.m.v.median", 0.5, 0.49, 0.1, None),  # noise
+        ("privacy.m.v.median_rank", 10, 20, 1.0, True),
+        ("privacy.m.v.closer_to_train", 0.45, 0.53, None, True),  # nearer to a coin
+        ("privacy.m.v.attribute_leak_JOB", 0.0, 0.1, None, False),
+        ("privacy.m.v.attribute_leak_JOB_low", 0.0, 0.1, None, None),
+        ("accuracy.m.v.records", 10, 20, None, None),
+        ("accuracy.m.v.median", None, 0.5, None, None),
+    ],
+)
+def test_a_change_is_for_the_better_or_the_worse_where_that_can_be_told(metric, before, after, noise, better):
+    change = Change(metric, before, after, noise)
+    assert change.better is better
+    assert comparison.line(change)[4] == {None: "", True: "better", False: "worse"}[better]
+
+
 def test_repeats_give_means_and_the_noise_of_their_difference():
     spread = {"x": Spread(5, 2.0, 0.3)}, {"x": Spread(5, 3.0, 0.4)}
     (change,) = comparison.changes({"x": 1.0}, {"x": 9.0}, *spread)
@@ -61,9 +82,7 @@ def test_text_lines_numbers_up_and_says_what_is_not_known():
 
 def test_the_page_shows_both_runs_figures_and_escapes_what_they_are_called():
     found = comparison.changes({"x": 1.0}, {"x": 2.0}, {"x": Spread(3, 1.0, 0.1)}, {"x": Spread(3, 2.0, 0.1)})
-    page = comparison.page(
-        "a<b", "c", [("seed", 1, None)], found, {"f": b"one"}, {"f": b"two", "g": b"three"}
-    )
+    page = compared.page("a<b", "c", [("seed", 1, None)], found, {"f": b"one"}, {"f": b"two", "g": b"three"})
     assert "a&lt;b" in page and "a<b" not in page
     assert page.count("data:image/png;base64,") == 3 and "a&lt;b: not drawn" in page
     assert '<tr class="beyond"><th>x</th>' in page and "<th>seed</th><td>1</td><td>–</td>" in page

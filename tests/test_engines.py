@@ -67,6 +67,23 @@ def test_another_line_in_the_registry_of_figures_makes_nothing_stale():
         assert engines.REGISTRY not in {Path(m).resolve() for m in engines.modules_of(step)}
 
 
+@pytest.mark.parametrize("step", ["tables", "card", "report", "repeats", "compare", "anonymeter"])
+def test_a_change_in_a_kernel_leaves_tables_and_report_as_they_are(step):
+    rooms = {Path(path).relative_to("workflow/modp").parts for path in engines.modules_of(step)}
+    assert not {parts for parts in rooms if parts[0] in ("draws", "models")}
+    assert not rooms & {("crosstabs", "triples.py"), ("measures", "three_way.py"), ("base", "loops.py")}
+
+
+def test_what_snakemake_reads_at_its_start_is_light():
+    program = "import sys, modp.pipeline.engines, modp.pipeline.params, modp.measures.table\n"
+    program += "print({'pandas', 'torch', 'matplotlib', 'numba'} & set(sys.modules))"
+    assert run_program(program).strip() == "set()"
+
+
+def run_program(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
 def run_and_list_modules(step: str) -> set[Path]:
     return modules_loaded_by(f"import modp.cli.{step}")
 
@@ -76,8 +93,7 @@ def modules_loaded_by(program: str) -> set[Path]:
         "\nimport sys\n"
         "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('modp')], sep='\\n')"
     )
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    return {Path(line) for line in out.split() if not line.endswith("__init__.py")}
+    return {Path(line) for line in run_program(program).split() if not line.endswith("__init__.py")}
 
 
 def test_in_a_copy_that_dvc_filled_no_result_is_older_than_another(tmp_path, monkeypatch):

@@ -23,9 +23,9 @@ from PIL import Image
 from modp.__main__ import main
 from modp.base.config import load
 from modp.base.output import Log, time_of
+from modp.measures.table import NOTEBOOK, measures_of
 from modp.pipeline.params import Params
 from modp.report import card, explorer, page, plot
-from modp.summaries.tables import MEASURES
 from modp.survey import records
 from modp.survey.codebook import Category, Codebook, Question
 
@@ -42,8 +42,9 @@ ROWS = ["bootstrap", "m/plain", "m/half"]
 
 
 def line(model: str, variant: str, *ratios: float, cells: str = "all") -> dict:
-    found = dict(zip(MEASURES, (0.05, 0.1, 0.2), strict=True))
-    found |= {f"ratio_{m}": r for m, r in zip(MEASURES, ratios, strict=True)}
+    keys = [measure.key for measure in measures_of("d")]
+    found = dict(zip(keys, (0.05, 0.1, 0.2), strict=True))
+    found |= {f"ratio_{key}": ratio for key, ratio in zip(keys, ratios, strict=True)}
     counts = {"n_cells": 28, "records": 1000, "zero_records": 7}
     return {"model": model, "variant": variant, "cells": cells, **found, **counts, "entropy_bits": 3.0}
 
@@ -57,11 +58,12 @@ TABLE = pd.DataFrame(
         line("m", "swapped", 1.0, 1.0, 1.0, cells="between"),
     ]
 )
+RANKED = {"log10_effective_multiplicity": 2.0, "nearest": 0.02, "within_10": 0.1, "median_rank": 1234.0}
+RANKED |= {"within_10_backwards": 0.2}
 HIDDEN = pd.DataFrame(
     [
         {"model": "m", "variant": v, "records": 1000, "entropy_bits": 3.0, "ranked": ranked}
-        | {"log10_effective_multiplicity": 2.0, "nearest": 0.02, "within_10": 0.1, "median_rank": 1234.0}
-        | {"within_10_backwards": 0.2}
+        | (RANKED if ranked else dict.fromkeys(RANKED, np.nan))
         for v, ranked in (("swapped", 900), ("good", 900), ("none", 0))
     ]
 )
@@ -281,25 +283,63 @@ def made(tmp_path_factory) -> Path:
         )
     pd.DataFrame(rng.random((n, 2))).rename(columns=str).to_parquet(at / "gates.parquet")
     (at / "published.yaml").write_text("{}\n")
-    step(
-        *("tables", *coded, "--dataset", at / "tiny.yaml", "--published", at / "published.yaml"),
-        *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
-        *("--summaries", *[at / r / "s.json" for r in ROWS]),
-        *("--privacy", *[at / r / "privacy.parquet" for r in ROWS[1:]]),
-        *("--attacks", *[at / r / "attack.parquet" for r in (*ROWS, "marginals")]),
-        *("--gates", at / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
-        *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
-        *("--run", json.dumps({"seed": 1, "dataset": NASTY, "zeros": "sample"})),
-        *("--parameters", at / "parameters.json"),
-    )
+    write_tables(at, at)
     TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
     write_page(at, at / "report.html")
     return at
 
 
+def test_the_table_of_measures_knows_what_attacks_find(made):
+    found = pd.read_parquet(made / "m/half/attack.parquet")["measure"]
+    assert set(found) <= {measure.key for measure in measures_of("copies", "membership", "guesses")}
+
+
+def test_with_the_notebooks_numbers_every_table_says_so(made, tmp_path):
+    coded = ["--records", made / "records.parquet", "--codebook", made / "codebook.json", "--seed", 1]
+    for row in ROWS:
+        (tmp_path / row).mkdir(parents=True)
+        files = ("--cells", "cells.parquet"), ("--summary", "s.json"), ("--triples", "t.parquet")
+        out = [part for option, name in files for part in (option, tmp_path / row / name)]
+        source = ["--synthetic", made / row / "table.parquet", "--zeros", "sample", "--paper-notebook"]
+        step("measure", *coded, *source, *["--drawn"] * (row in ROWS[1:]), *out)
+    write_tables(made, tmp_path, paper_notebook=True)
+    for path in (tmp_path / "tables").glob("*.md"):
+        assert NOTEBOOK in path.read_text(), path
+    metrics = json.loads((tmp_path / "metrics.json").read_text())
+    cells, plain = (pd.read_parquet(at / "m/half/cells.parquet") for at in (tmp_path, made))
+    assert metrics["paper_notebook"] is True
+    # a third of the records: d of whole tables is of counts a third as large
+    assert np.allclose(cells["log_ratio"], np.log((cells["synthetic"] + 1) / (cells["true"] + 1)))
+    assert np.allclose(cells["scaled"], plain["scaled"]) and np.allclose(cells["z"], plain["z"])
+    square = np.concatenate([cells["log_ratio"], cells["log_ratio"][cells["first"] != cells["second"]]])
+    assert metrics["accuracy"]["m"]["half"]["rms"] == pytest.approx(square.std(), abs=1e-6)
+    step(
+        *("repeats", "--metrics", tmp_path / "metrics.json", "--dataset", made / "tiny.yaml"),
+        *("--seed", 1, "--folder", tmp_path),
+    )
+    assert NOTEBOOK in (tmp_path / "repeats.md").read_text()
+
+
 def step(*arguments: object) -> None:
     assert main([str(a) for a in arguments]) == 0
+
+
+def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
+    """Write the tables of the rows measured in ``at``, attacked in the folder ``made``."""
+    coded = ["--records", made / "records.parquet", "--codebook", made / "codebook.json", "--seed", 1]
+    parameters = {"seed": 1, "dataset": NASTY, "zeros": "sample", "paper_notebook": paper_notebook}
+    step(
+        *("tables", *coded, "--dataset", made / "tiny.yaml", "--published", made / "published.yaml"),
+        *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
+        *("--summaries", *[at / r / "s.json" for r in ROWS]),
+        *("--privacy", *[made / r / "privacy.parquet" for r in ROWS[1:]]),
+        *("--attacks", *[made / r / "attack.parquet" for r in (*ROWS, "marginals")]),
+        *("--gates", made / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
+        *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
+        *("--run", json.dumps(parameters)),
+        *("--parameters", at / "parameters.json"),
+    )
 
 
 def write_page(at: Path, out: Path) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.crosstabs import triples
+from modp.measures import three_way
 
 SIZES = np.array([2, 3, 2, 4])
 
@@ -58,42 +59,42 @@ def test_misfit_of_equal_distributions_is_noise():
 def test_comparison_by_hand():
     true = np.repeat([[0, 0, 0], [1, 1, 1], [1, 2, 0]], [30, 25, 5], axis=0)
     synthetic = np.repeat([[0, 0, 0], [1, 1, 1]], [20, 10], axis=0)  # scaled by two
-    found = triples.compare(true, synthetic, SIZES[:3], np.array([[0, 1, 2]]))
+    found = three_way.compare(true, synthetic, SIZES[:3], np.array([[0, 1, 2]]))
     d = [np.log(41 / 31), np.log(26 / 21)]
     assert found.cells.cells == 2  # the third cell has too few true records to be judged
-    assert np.isclose(found.cells.median, np.mean(d))
-    assert np.isclose(found.cells.rms, np.sqrt(np.mean(np.square(d))))
+    assert np.isclose(found.cells.measures["median"], np.mean(d))
+    assert np.isclose(found.cells.measures["rms"], np.sqrt(np.mean(np.square(d))))
     assert found.triples.to_dict("records")[0] == {
         **{"first": 0, "second": 1, "third": 2, "cells": 2},
-        "median": found.cells.median,
+        "median": found.cells.measures["median"],
     }
 
 
 def test_tables_are_held_a_part_at_a_time_without_influence(monkeypatch):
     true, synthetic, every = table(3000, 1), table(3000, 2), triples.every(4)
-    whole = triples.compare(true, synthetic, SIZES, every)
+    whole = three_way.compare(true, synthetic, SIZES, every)
     assert [len(part) for part in triples.parts(every, SIZES)] == [4]
     monkeypatch.setattr(triples, "CELLS_AT_ONCE", 30)
     split = list(triples.parts(every, SIZES))
     assert [len(part) for part in split] == [2, 2] and np.array_equal(np.concatenate(split), every)
-    again = triples.compare(true, synthetic, SIZES, every)
+    again = three_way.compare(true, synthetic, SIZES, every)
     assert whole.cells == again.cells and whole.triples.equals(again.triples)
     assert [part.shape for part in triples.parts(every[:0], SIZES)] == [(0, 3)]
 
 
 def test_all_triples_are_taken_up_to_a_limit_and_a_sample_beyond():
-    assert len(triples.chosen(4, np.random.default_rng(0))) == 4
-    many = triples.chosen(38, np.random.default_rng(0))
-    assert many.shape == (triples.MOST, 3) and len(np.unique(many, axis=0)) == triples.MOST
+    assert len(three_way.chosen(4, np.random.default_rng(0))) == 4
+    many = three_way.chosen(38, np.random.default_rng(0))
+    assert many.shape == (three_way.MOST, 3) and len(np.unique(many, axis=0)) == three_way.MOST
     assert (np.diff(many, axis=1) > 0).all()
-    assert triples.chosen(2, np.random.default_rng(0)).shape == (0, 3)
+    assert three_way.chosen(2, np.random.default_rng(0)).shape == (0, 3)
 
 
 def test_nothing_to_compare_gives_nan():
     true = table(100, 1)
-    assert np.isnan(triples.compare(true, true[:0], SIZES, np.array([[0, 1, 2]])).cells.median)
-    assert np.isnan(triples.compare(true[:5], true, SIZES, np.array([[0, 1, 2]])).cells.median)
+    assert np.isnan(three_way.compare(true, true[:0], SIZES, np.array([[0, 1, 2]])).cells.measures["median"])
+    assert np.isnan(three_way.compare(true[:5], true, SIZES, np.array([[0, 1, 2]])).cells.measures["median"])
 
 
 def test_summary_of_no_triples_is_nan():
-    assert triples.compare(table(9, 1), table(9, 2), SIZES, np.zeros((0, 3), int)).cells.cells == 0
+    assert three_way.compare(table(9, 1), table(9, 2), SIZES, np.zeros((0, 3), int)).cells.cells == 0

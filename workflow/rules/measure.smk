@@ -20,13 +20,14 @@ rule measure:
         row=one_of(ROWS),
     params:
         drawn=lambda w, output: ["--family", family_of(w.row), "--crowds", output.crowds],
+        notebook="--paper-notebook" if PARAMS.paper_notebook else "",
         attacked=PARAMS.attacked,
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
     shell:
         "python -m modp measure --records {input.records:q} --holdout {input.holdout:q}"
         " --codebook {input.codebook:q} --synthetic {input.synthetic:q} --row {wildcards.row:q}"
-        " {params.drawn:q} --weights {input.weights:q} --zeros {params.zeros}"
+        " {params.drawn:q} {params.notebook} --weights {input.weights:q} --zeros {params.zeros}"
         " --attacked {params.attacked:q} --seed {params.seed} --cells {output.cells:q}"
         " --summary {output.summary:q} --triples {output.triples:q} --attack {output.attack:q}"
         " --roc {output.roc:q} --log {log:q}"
@@ -51,6 +52,7 @@ use rule measure as measure_end with:
         row=one_of(ENDS),
     params:
         drawn=[],
+        notebook="--paper-notebook" if PARAMS.paper_notebook else "",
         attacked=PARAMS.attacked,
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,

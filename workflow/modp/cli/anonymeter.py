@@ -9,7 +9,8 @@ import pandas as pd
 from modp.base.config import load
 from modp.base.output import Log, written
 from modp.pums.where import Dataset
-from modp.summaries import tables
+from modp.summaries import attacks
+from modp.summaries.printed import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,16 +29,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
         row: json.loads(path.read_text(encoding="utf-8"))
         for row, path in zip(options.rows, options.risks, strict=True)
     }
-    found = tables.anonymeter_table(risks)
-    table = pd.concat([pd.read_parquet(options.attacks), found])
-    parts = [*tables.printed_attacks(table[~table["measure"].isin(tables.ANONYMETER)])]
-    parts.append(tables.printed_anonymeter(found))
+    others, found = pd.read_parquet(options.attacks), attacks.anonymeter_table(risks)
+    parts = [*attacks.printed_attacks(others), attacks.printed_anonymeter(found)]
     facts = {"data": load(options.dataset, Dataset).title, "seed": str(options.seed)}
-    notes = [*tables.ATTACKS_NOTES, *tables.ANONYMETER_NOTES]
+    notes = [*attacks.ATTACKS_NOTES, *attacks.ANONYMETER_NOTES]
     parquet, markdown = options.out
     with written(parquet) as path:
-        table.to_parquet(path, index=False)
+        pd.concat([others, found]).to_parquet(path, index=False)
     with written(markdown) as path:
         heading = f"Attacks, Anonymeter's among them — {facts['data']}"
-        path.write_text(tables.document(heading, facts, notes, parts), encoding="utf-8")
+        path.write_text(document(heading, facts, notes, parts), encoding="utf-8")
     log(f"{markdown}: {len(risks)} rows")

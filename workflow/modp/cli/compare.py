@@ -15,8 +15,9 @@ from fsspec.implementations.local import LocalFileSystem
 from modp.base.config import read_yaml
 from modp.base.errors import InputError
 from modp.base.output import Log, written
+from modp.measures.table import LIMITS
+from modp.report import compared
 from modp.summaries import comparison, repeats
-from modp.summaries.tables import LIMITS
 
 PARAMETERS, METRICS, REPEATS = "parameters.json", "metrics.json", "tables/repeats.parquet"
 
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if options.html:
         figures = before.figures(), after.figures()
         with written(options.html) as path:
-            page = comparison.page(before.name, after.name, parameters, changes, *figures)
+            page = compared.page(before.name, after.name, parameters, changes, *figures)
             path.write_text(page, encoding="utf-8")
         log(f"wrote {options.html}")
 

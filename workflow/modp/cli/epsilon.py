@@ -15,6 +15,7 @@ from modp.crosstabs.pairs import crosstab
 from modp.draws import independent
 from modp.figures import epsilon, style
 from modp.measures import accuracy
+from modp.measures.table import measures_of
 from modp.models.private.fitting import spent
 from modp.models.private.recipe import PrivateRecipe
 from modp.pums.where import Dataset
@@ -37,10 +38,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
     records = coded(options.records, options.codebook)
     n, true = len(records), crosstab(records, options.threads)
+    keys = [measure.key for measure in measures_of("d")]
 
     def found(codes: np.ndarray) -> np.ndarray:
         near = accuracy.compared(true, crosstab(records.of(codes), options.threads), n, len(codes))
-        return np.array([near.median, near.mean_abs, near.rms])
+        return np.array([near.measures[key] for key in keys])
 
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = np.mean([found(records.codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
@@ -53,8 +55,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         ratios = found(released.codes) / ideal
         lines.append(
             {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho)}
-            | dict(zip(style.MEASURE_NAMES, ratios, strict=True))
-            | {f"independent_{m}": r for m, r in zip(style.MEASURE_NAMES, shuffled, strict=True)}
+            | dict(zip(keys, ratios, strict=True))
+            | {f"independent_{key}": ratio for key, ratio in zip(keys, shuffled, strict=True)}
         )
         log(f"{name}: median |ln ratio| {ratios[0]:.2f} x a bootstrap's")
     table = pd.DataFrame(lines)

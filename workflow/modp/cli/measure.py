@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -14,14 +13,13 @@ import pyarrow.parquet as pq
 from modp.base import seeds
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded, read_drawn
-from modp.crosstabs import triples
 from modp.crosstabs.cells import Zeros
 from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
 from modp.draws import independent
 from modp.draws.postprocess import violations
-from modp.measures import accuracy, attacks, crowds
+from modp.measures import accuracy, attacks, crowds, three_way
 from modp.measures.attacks import Estimate
 from modp.models.family import Drawn
 from modp.models.registry import FAMILIES, family
@@ -54,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--family", choices=FAMILIES, help="what the weights are of")
     parser.add_argument("--weights", type=Path, nargs="*", default=[], help="of the model, if there is one")
     parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")
+    parser.add_argument(
+        "--paper-notebook", action="store_true", help="d and the figure of merit as in the author's notebook"
+    )
     parser.add_argument("--attacked", nargs="*", default=[], help="questions whose answers are guessed")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--cells", type=Path, required=True, help="one line a cell i <= j")
@@ -84,9 +85,10 @@ def _compare(
     first, second = np.triu_indices(int(starts[-1]))
     true_counts = crosstab(true)[first, second]
     counts = crosstab(synthetic)[first, second]
-    scaled = accuracy.scaled(counts, len(true), len(synthetic))
-    log_ratio = accuracy.log_ratio(true_counts, scaled)
-    z = accuracy.z_value(true_counts, counts, len(true), len(synthetic))
+    totals = len(true), len(synthetic)
+    judged = accuracy.scaled(counts, *totals, options.paper_notebook)
+    log_ratio = accuracy.log_ratio(true_counts, judged)
+    z = accuracy.z_value(true_counts, counts, *totals)
     names = pa.array(codebook.columns)
     table = pa.table(
         {
@@ -95,20 +97,20 @@ def _compare(
             "between": accuracy.cell_sets(starts)["between"],
             "true": true_counts,
             "synthetic": counts,
-            "scaled": scaled,
+            "scaled": accuracy.scaled(counts, *totals),
             "log_ratio": log_ratio,
             "z": z,
-            "merit": accuracy.figure_of_merit(log_ratio, z),
+            "merit": accuracy.figure_of_merit(log_ratio, z, options.paper_notebook),
         }
     )
     with written(options.cells) as path:
         pq.write_table(table, path, compression="zstd")
     # The same triples for every row, so that rows can be compared.
-    some = triples.chosen(len(codebook.names), seeds.generator(options.seed, "triples"))
-    three_way = triples.compare(true.codes, synthetic.codes, codebook.sizes, some)
+    some = three_way.chosen(len(codebook.names), seeds.generator(options.seed, "triples"))
+    found = three_way.compare(true.codes, synthetic.codes, codebook.sizes, some)
     with written(options.triples) as path:
         names = dict(enumerate(codebook.names))
-        named = three_way.triples.replace(dict.fromkeys(("first", "second", "third"), names))
+        named = found.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
     held = violations(synthetic, zeros_of(options.zeros, true))
     bits = drawn.entropy_bits.compressed() if drawn else np.zeros(0)
@@ -116,7 +118,7 @@ def _compare(
         "records": len(synthetic),
         "zero_records": int(held.sum()),
         "entropy_bits": float(np.median(bits)) if len(bits) else None,
-        "three_way": asdict(three_way.cells),
+        "three_way": found.cells.to_dict(),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")

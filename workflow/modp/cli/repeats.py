@@ -6,8 +6,10 @@ from pathlib import Path
 
 from modp.base.config import load
 from modp.base.output import Log, written
+from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import repeats, tables
+from modp.summaries import repeats
+from modp.summaries.printed import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,16 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read, gather, write."""
-    table = repeats.gathered([json.loads(path.read_text(encoding="utf-8")) for path in options.metrics])
-    runs = len(options.metrics)
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in options.metrics]
+    as_notebook = [run.pop(PAPER_NOTEBOOK, False) for run in found]
+    table = repeats.gathered(found)
+    runs = len(found)
     facts = {"seeds": ", ".join(str(options.seed + number) for number in range(runs))}
     notes = [] if runs > 1 else ["one run, so no standard errors: set 'seeds' in params.yaml"]
+    notes += [NOTEBOOK] if any(as_notebook) else []
     heading = f"Repeats — {load(options.dataset, Dataset).title}"
     parts = repeats.printed(table)
     with written(options.folder / "repeats.parquet") as path:
         table.to_parquet(path, index=False)
     with written(options.folder / "repeats.md") as path:
-        path.write_text(tables.document(heading, facts, notes, parts), encoding="utf-8")
+        path.write_text(document(heading, facts, notes, parts), encoding="utf-8")
     with written(options.folder / "repeats.tex") as path:
         path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
     log(f"{options.folder / 'repeats.md'}: {runs} run(s)")

@@ -14,10 +14,13 @@ from modp.base.config import load, read_yaml
 from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
-from modp.measures import accuracy
+from modp.measures.accuracy import Summary, cell_sets
+from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pipeline.params import MARGINALS
 from modp.pums.where import Dataset
-from modp.summaries import tables
+from modp.summaries import accuracy, answers, attacks, mixing, privacy
+from modp.summaries.metrics import metrics
+from modp.summaries.printed import Printed, document, row_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,44 +60,40 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "machine": f"{platform.system()} {platform.machine()}, "
         f"torch {version('torch')}, numpy {version('numpy')}",
     }
-    table = tables.accuracy_table(rows, accuracy.cell_sets(codebook.block_starts))
-    table = tables.with_published(table, _published(options.published, dataset, options.dataset))
-    hidden = tables.privacy_table(
-        {name: pd.read_parquet(path) for name, path in zip(options.rows[1:], options.privacy, strict=True)}
-    )
-    attacked = tables.attacks_table(
-        {
-            name: pd.read_parquet(path)
-            for name, path in zip([*options.rows, MARGINALS], options.attacks, strict=True)
-        }
-    )
-    three_way = tables.three_way_table(rows)
-    traces = zip(options.mixing_of, options.mixing, strict=True)
-    mixed = tables.mixing_table({name: pd.read_parquet(path) for name, path in traces})
-    asked = tables.questions_table(codebook)
+    notebook = options.run[PAPER_NOTEBOOK]
+    if notebook:
+        facts[PAPER_NOTEBOOK] = f"accuracy: {NOTEBOOK}"
+    table = accuracy.accuracy_table(rows, cell_sets(codebook.block_starts, notebook), notebook)
+    table = accuracy.with_published(table, _published(options.published, dataset, options.dataset))
+    three_way = accuracy.three_way_table(rows)
+    hidden = privacy.privacy_table(_read(options.rows[1:], options.privacy))
+    attacked = attacks.attacks_table(_read([*options.rows, MARGINALS], options.attacks))
+    mixed = mixing.mixing_table(_read(options.mixing_of, options.mixing))
+    asked = answers.questions_table(codebook)
 
-    def write(name: str, frame: pd.DataFrame, notes: Sequence[str], parts: Sequence[tables.Printed]) -> None:
+    def write(name: str, frame: pd.DataFrame, notes: Sequence[str], parts: Sequence[Printed]) -> None:
         heading = f"{name.replace('_', ' ').capitalize()} — {dataset.title}"
         with written(options.folder / f"{name}.parquet") as path:
             frame.to_parquet(path, index=False)
         with written(options.folder / f"{name}.md") as path:
-            path.write_text(tables.document(heading, facts, notes, parts), encoding="utf-8")
+            path.write_text(document(heading, facts, notes, parts), encoding="utf-8")
         with written(options.folder / f"{name}.tex") as path:
             path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
 
-    write("accuracy", table, tables.accuracy_notes(options.run["zeros"]), tables.printed_accuracy(table))
-    write("three_way", three_way, tables.THREE_WAY_NOTES, [tables.printed_three_way(three_way)])
-    write("privacy", hidden, tables.PRIVACY_NOTES, [tables.printed_privacy(hidden)])
-    write("attacks", attacked, tables.ATTACKS_NOTES, tables.printed_attacks(attacked))
-    write("mixing", mixed, tables.MIXING_NOTES, tables.printed_mixing(mixed))
-    write("questions", asked, (), [tables.printed_questions(asked)])
+    notes = accuracy.accuracy_notes(options.run["zeros"], notebook)
+    write("accuracy", table, notes, accuracy.printed_accuracy(table, notebook))
+    notes = accuracy.three_way_notes(notebook)
+    write("three_way", three_way, notes, [accuracy.printed_three_way(three_way)])
+    write("privacy", hidden, privacy.PRIVACY_NOTES, [privacy.printed_privacy(hidden)])
+    write("attacks", attacked, attacks.ATTACKS_NOTES, attacks.printed_attacks(attacked))
+    write("mixing", mixed, mixing.MIXING_NOTES, mixing.printed_mixing(mixed))
+    write("questions", asked, (), [answers.printed_questions(asked)])
     for path in options.gates:
-        asked_for = options.run["answers_by_blade"]
-        gates = pd.read_parquet(path).to_numpy()
-        answers = tables.answers_by_blade(codes, codebook, gates, asked_for["questions"])
-        write("answers_by_blade", answers, (), tables.printed_answers(answers, asked_for["model"]))
+        asked_for, gates = options.run["answers_by_blade"], pd.read_parquet(path).to_numpy()
+        answered = answers.answers_by_blade(codes, codebook, gates, asked_for["questions"])
+        write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
     with written(options.metrics) as path:
-        path.write_text(json.dumps(tables.metrics(table, three_way, hidden, attacked), indent=1) + "\n")
+        path.write_text(json.dumps(metrics(table, three_way, hidden, attacked, notebook), indent=1) + "\n")
     with written(options.parameters) as path:
         path.write_text(json.dumps(options.run, indent=1) + "\n")
     with written(options.plot) as path:
@@ -102,7 +101,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     log(f"{options.folder}: {len(rows)} rows")
 
 
-def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, list[float]]:
+def _read(names: Sequence[str], files: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    return {name: pd.read_parquet(path) for name, path in zip(names, files, strict=True)}
+
+
+def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, dict[str, float]]:
     """The paper's numbers for this data set, none if it is not the paper's."""
     if dataset.published is None:
         return {}
@@ -115,14 +118,14 @@ def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, list[floa
     return known[dataset.published]
 
 
-def _row(name: str, cells: Path, summary: Path) -> tables.Row:
+def _row(name: str, cells: Path, summary: Path) -> accuracy.Row:
     model, _, variant = name.partition("/")
     log_ratios = pq.read_table(cells, columns=["log_ratio"])["log_ratio"].to_numpy()
-    facts = json.loads(summary.read_text())
-    three_way = accuracy.Summary(**facts.pop("three_way"))
-    return tables.Row(model, variant, log_ratios, three_way=three_way, **facts)
+    counted = json.loads(summary.read_text())
+    three_way = Summary.from_dict(counted.pop("three_way"))
+    return accuracy.Row(model, variant, log_ratios, counted, three_way)
 
 
 def _named_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The rows over all cells, each under one name, which is what ``dvc plots`` can show."""
-    return table.assign(row=tables.row_names(table))[table["cells"] == "all"]
+    return table.assign(row=row_names(table))[table["cells"] == "all"]

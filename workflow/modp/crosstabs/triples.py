@@ -1,33 +1,12 @@
-"""Three-way crosstabs: counts of triples of answers, true and synthetic."""
+"""Three-way crosstabs: counts of triples of answers."""
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from modp.base.loops import compiled, in_threads
-from modp.measures.accuracy import Summary, log_ratio, scaled, summarise
-
-MOST = 2000
-"""Triples of questions that are counted; a random sample of so many if there are more."""
-
-FEWEST = 20
-"""True records that a cell must have to be judged; smaller ones are mostly noise."""
-
-
-@dataclass(frozen=True)
-class ThreeWay:
-    """How close the three-way crosstabs come.
-
-    ``cells`` summarises d over all cells judged; ``triples`` has a line a triple of questions, by
-    their indices ``first`` < ``second`` < ``third``, with its number of ``cells`` and their ``median``.
-    """
-
-    cells: Summary
-    triples: pd.DataFrame
-
+from modp.crosstabs.limits import FEWEST
 
 AT_ONCE = 64
 """Triples that a thread counts at a time."""
@@ -39,14 +18,6 @@ CELLS_AT_ONCE = 1 << 22
 def every(questions: int) -> np.ndarray:
     """Return all triples of questions, shape (T, 3)."""
     return np.array(list(itertools.combinations(range(questions), 3)), np.int64).reshape(-1, 3)
-
-
-def chosen(questions: int, rng: np.random.Generator) -> np.ndarray:
-    """Return triples of questions, shape (T, 3), all of them or a random sample of ``MOST``."""
-    triples = every(questions)
-    if len(triples) <= MOST:
-        return triples
-    return triples[np.sort(rng.choice(len(triples), MOST, replace=False))]
 
 
 def ends(triples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -120,30 +91,3 @@ def misfit(true: np.ndarray, found: np.ndarray, places: np.ndarray) -> np.ndarra
         return np.zeros(0)
     cells = np.add.reduceat(judged.astype(np.int64), places[:-1])
     return np.add.reduceat(excess, places[:-1]) / np.sqrt(2 * np.maximum(cells, 1))
-
-
-def compare(
-    true: np.ndarray, synthetic: np.ndarray, sizes: np.ndarray, triples: np.ndarray, threads: int = 1
-) -> ThreeWay:
-    """Compare three-way crosstabs over cells with at least ``FEWEST`` true records.
-
-    Synthetic counts are scaled to the number of true records; d as in the paper's equation 9 with
-    pseudocount 1. Without such cells, or without synthetic records, measures are NaN.
-
-    Parameters
-    ----------
-    true, synthetic : codes of shape (n, Q) and (m, Q)
-    triples : shape (T, 3)
-    """
-    lines, ratios = [], [np.zeros(0)]
-    for part in parts(triples, sizes):
-        wanted, found = (counts(codes, part, sizes, threads) for codes in (true, synthetic))
-        for triple, (begin, end) in zip(part, itertools.pairwise(ends(part, sizes)), strict=True):
-            judged = begin + np.flatnonzero(wanted[begin:end] >= FEWEST)
-            ratios.append(log_ratio(wanted[judged], scaled(found[judged], len(true), len(synthetic))))
-            median = np.median(np.abs(ratios[-1])) if len(judged) else np.nan
-            lines.append((*triple.tolist(), len(judged), median))
-    every = np.concatenate(ratios)
-    summary = summarise(every) if len(every) else Summary(0, np.nan, np.nan, np.nan)
-    columns = ["first", "second", "third", "cells", "median"]
-    return ThreeWay(summary, pd.DataFrame(lines, columns=columns))

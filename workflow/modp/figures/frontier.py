@@ -36,10 +36,10 @@ def papers(published: Published) -> dict[str, tuple[float, float]]:
     """
     found = {}
     for rows in published.values():
-        for row, (median, _, _, *share) in rows.items():
-            if share:
-                ratio = float(f"{median / rows[BOOTSTRAP][0]:.2g}")
-                found[f"paper: {row.removesuffix('/plain')} ({PAPERS_DATA})"] = (ratio, share[0])
+        for row, said in rows.items():
+            if "within_10" in said:
+                ratio = float(f"{said['median'] / rows[BOOTSTRAP]['median']:.2g}")
+                found[f"paper: {row.removesuffix('/plain')} ({PAPERS_DATA})"] = (ratio, said["within_10"])
     return found
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from modp.base import seeds
 from modp.survey.codebook import Codebook
 
-Published = Mapping[str, Mapping[str, Sequence[float]]]
+Published = Mapping[str, Mapping[str, Mapping[str, float]]]
 """The paper's numbers: data set -> row -> median, mean and r.m.s. of d and, where it says so, how often
 the causal partner is among the ten nearest records."""
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from modp.figures import style
 from modp.figures.given import Given
 from modp.measures.ends import BOOTSTRAP, MARGINALS
-from modp.summaries.tables import row_names
+from modp.summaries.printed import row_names
 
 END = "D"
 

@@ -12,12 +12,16 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from modp.measures.table import measures_of
+
 CELLS = "#0072B2"
 UNIVARIATE = "#D55E00"
 GUIDE = "0.45"
-MEASURE_COLOURS = {"median": "#0072B2", "mean_abs": "#E69F00", "rms": "#CC79A7"}
-MEASURE_MARKS = {"median": "o", "mean_abs": "s", "rms": "D"}
-MEASURE_NAMES = {"median": "median", "mean_abs": "mean", "rms": "r.m.s."}
+MEASURE_NAMES = {measure.key: measure.title for measure in measures_of("d")}
+MEASURE_COLOURS = dict(
+    zip(MEASURE_NAMES, ("#0072B2", "#E69F00", "#CC79A7", "#009E73", "#D55E00", "#56B4E9"), strict=False)
+)
+MEASURE_MARKS = dict(zip(MEASURE_NAMES, ("o", "s", "D", "^", "v", "P"), strict=False))
 COLUMN_IN = 5.2
 DPI = 200
 MANY = 20_000

@@ -14,7 +14,7 @@ from modp.base.config import read_yaml
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline.steps import STEPS
-from modp.summaries.tables import headline
+from modp.summaries.headline import headline
 
 PACKAGE = Path(__file__).parent.parent
 

@@ -84,7 +84,8 @@ class Params(Strict):
     measured against; a data set may name files of its own for that. ``attacked`` names questions whose
     answers are guessed from the synthetic records; those that a data set lacks are passed over. Each of
     ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
-    that its family knows.
+    that its family knows. ``paper_notebook`` measures accuracy as the author's notebook does, where that
+    differs from the paper.
     """
 
     dataset: str
@@ -96,6 +97,7 @@ class Params(Strict):
     seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
     zeros: Zeros
+    paper_notebook: bool = False
     models: dict[Name, MODELS] = Field(min_length=1)  # type: ignore[valid-type]
     rows: list[ROWS]  # type: ignore[valid-type]
     figures: dict[Name, FigureRecipe]

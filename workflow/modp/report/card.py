@@ -8,21 +8,21 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from modp.measures.table import (
+    ATTACKS,
+    LIMITS,
+    METRIC,
+    NOTEBOOK,
+    PAPER_NOTEBOOK,
+    Measure,
+    measures_of,
+)
 from modp.models.family import Family
 from modp.report.templates import template
-from modp.summaries.tables import (
-    BOUNDED,
-    FORMS,
-    LIMITS,
-    MEASURES,
-    ZEROS,
-    Printed,
-    bounded,
-    printed_privacy,
-    row_names,
-    shown,
-    shown_share,
-)
+from modp.summaries.accuracy import ZEROS, headers_of_d
+from modp.summaries.attacks import BOUNDS
+from modp.summaries.printed import Printed, bounded, cell, row_names, with_ratios
+from modp.summaries.privacy import printed_privacy
 from modp.survey.codebook import Codebook
 
 TREATMENTS = {
@@ -84,6 +84,7 @@ def card(
         records=int(run.table["records"].iloc[0]),
         method=family.method.format(**parameters, zeros=ZEROS[run.zeros]),
         zeros=ZEROS[run.zeros],
+        notebook=NOTEBOOK if PAPER_NOTEBOOK in run.metrics else "",
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
         rows=[(row["name"], treatment(row)) for row in rows],
         accuracy=accuracy(run.table, run.three_way, name),
@@ -91,43 +92,6 @@ def card(
         other_measures=other_measures(run.metrics, name),
         guaranteed=guaranteed,
     )
-
-
-SENTENCES = (
-    (
-        "exact_train",
-        100,
-        "{} % of the synthetic records equal a true record that nobody else shares; of as many records held "
-        "out it is {other} %, which is chance.",
-    ),
-    (
-        "closer_to_train",
-        100,
-        "{} % of the synthetic records are closer to a record that the model saw than to one it did not. "
-        "50 % is no leak.",
-    ),
-    (
-        "distance_auc",
-        1,
-        "Somebody with the table who must tell which of two people was in the data is right with probability "
-        "{}. 0.5 is a coin.",
-    ),
-    (
-        "distance_tpr",
-        100,
-        "If he may accuse 1 % of the people who were not in it, he finds {} % of those who were. "
-        "1 % is no better than chance.",
-    ),
-    ("likelihood_auc", 1, "With the model's weights instead of the table he is right with probability {}."),
-    ("likelihood_tpr", 100, "Accusing 1 % of the others, he then finds {} %."),
-    (
-        "attribute_leak",
-        100,
-        "{question} is guessed right from a person's other answers {} percentage points more often for "
-        "people who were in the data. 0 is no leak.",
-    ),
-)
-"""Measure of an attack, 100 if in percent, and what it means."""
 
 
 def statement(
@@ -138,7 +102,7 @@ def statement(
     Parameters
     ----------
     name : the model
-    attacks : the table of attacks, as :func:`modp.summaries.tables.attacks_table` returns it
+    attacks : the table of attacks, as :func:`modp.summaries.attacks.attacks_table` returns it
     holdout : number of records held out
     guaranteed : sentences on what is guaranteed
     """
@@ -162,25 +126,29 @@ def statement(
 def _of_ranks(line: pd.Series) -> list[str]:
     if not line["ranked"]:
         return ["No synthetic record was drawn from a true one, so there is no causal partner to be found."]
+    facts = line.to_dict()
     return [
-        "The true record that a synthetic one was drawn from is among its ten nearest in "
-        f"{shown_share(line['within_10'], line['ranked'])} of {line['ranked']:,} cases (one standard error)."
+        m.sentence.format(value=cell(m, facts), **facts)
+        for m in measures_of("privacy")
+        if m.sentence and not np.isnan(facts[m.key])
     ]
 
 
 def _of_attacks(part: pd.DataFrame) -> list[str]:
-    holdout = part[part["measure"] == "exact_holdout"]
-    other = _bounded(holdout.iloc[0], 100) if len(holdout) else ""
-    sentences = []
-    for measure, scale, words in SENTENCES:
-        for _, line in part[part["measure"] == measure].iterrows():
-            if not np.isnan(line["value"]):
-                sentences.append(words.format(_bounded(line, scale), other=other, question=line["question"]))
-    return sentences
+    known = measures_of(*ATTACKS)
+    lines = {m.key: part[part["measure"] == m.key].to_dict("records") for m in known}
+    texts = {m.key: _bounded(line, m) for m in known for line in lines[m.key] if not line["question"]}
+    return [
+        m.sentence.format(value=_bounded(line, m), question=line["question"], **texts)
+        for m in known
+        if m.sentence
+        for line in lines[m.key]
+        if not np.isnan(line["value"])
+    ]
 
 
-def _bounded(line: pd.Series, scale: int) -> str:
-    return bounded(scale * line[BOUNDED], FORMS[scale], to=" to ")
+def _bounded(line: Mapping[str, float], measure: Measure) -> str:
+    return bounded((line[bound] for bound in BOUNDS), measure.form, to=" to ", unit=False)
 
 
 def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,27 +174,30 @@ def treatment(row: Mapping[str, Any]) -> str:
 def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printed:
     """Return the accuracy of the bootstrap and of the model's rows, over all cells.
 
-    The last columns are of three-way crosstabs.
+    After the measures of d come those of three-way crosstabs, then what the privacy table does not have.
     """
-    part = table[table["cells"] == "all"].merge(
-        three_way[["model", "variant", "median", "ratio_median"]],
-        on=["model", "variant"],
-        suffixes=("", "_triples"),
-    )
-    part = part[part["model"].isin([table["model"].iloc[0], model])]
-    lines = []
-    for name, line in zip(row_names(part), part.to_dict("records"), strict=True):
-        numbers = [(line[m], line[f"ratio_{m}"]) for m in MEASURES]
-        numbers.append((line["median_triples"], line["ratio_median_triples"]))
-        texts = [text for d, ratio in numbers for text in (shown(d, ".3f"), shown(ratio, ".2f"))]
-        lines.append([name, *texts, f"{line['records']:,}", f"{line['zero_records']:,}"])
-    headers = ["row", "median", "×", "mean", "×", "r.m.s.", "×", "three-way median", "×", "records", "zeros"]
+    of_d = measures_of("d")
+    triples = [m for m in of_d if m.three_way]
+    counted = [m for m in measures_of("accuracy") if "privacy" not in m.tables]
+    part = table[(table["cells"] == "all") & table["model"].isin([table["model"].iloc[0], model])]
+    three = dict(zip(row_names(three_way), three_way.to_dict("records"), strict=True))
+    lines = [
+        [
+            name,
+            *with_ratios(of_d, line),
+            *with_ratios(triples, three[name]),
+            *(cell(measure, line) for measure in counted),
+        ]
+        for name, line in zip(row_names(part), part.to_dict("records"), strict=True)
+    ]
+    headers = ["row", *headers_of_d(), *(t for m in triples for t in (f"three-way {m.title}", "×"))]
+    headers += [measure.title for measure in counted]
     return Printed(f"d over {part['n_cells'].iloc[0]:,} cells", headers, lines, 1)
 
 
 def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
     """Return variant -> what metrics.json says of privacy beyond the privacy table, with its bounds."""
-    known = ("entropy_bits", "nearest", "within_10", "median_rank")
+    known = [measure.name for measure in measures_of("privacy")]
     texts = {}
     for variant, measures in metrics["privacy"].get(model, {}).items():
         numbers = [name for name, value in measures.items() if isinstance(value, int | float)]
@@ -238,4 +209,4 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
 
 def _number(name: str, measures: Mapping[str, Any]) -> str:
     numbers = [measures.get(f"{name}{end}") for end in ("", *LIMITS)]
-    return f"{numbers[0]:.4g}" if None in numbers else bounded(numbers, ".4g", to=" to ")
+    return METRIC.number.format(numbers[0]) if None in numbers else bounded(numbers, METRIC, to=" to ")

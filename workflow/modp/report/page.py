@@ -12,7 +12,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.summaries.tables import LIMITS, MEASURES, ZEROS, bounded, row_names, shown_share
+from modp.measures.table import RATIO, Measure, measures_of
+from modp.summaries.accuracy import ZEROS
+from modp.summaries.printed import cell, row_names
 
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
@@ -44,16 +46,17 @@ class Picture:
 def closest(table: pd.DataFrame) -> str | None:
     """Return the row whose crosstab errs most nearly as much as a bootstrap resample's.
 
-    The row is chosen whose farthest of three ratios (median, mean, r.m.s. of d, over all cells) is
-    nearest to 1: errors far below the bootstrap's median beside others far above it do not count as
-    good. None if no row has all three.
+    The row is chosen whose farthest of three ratios (median, mean, r.m.s. of d, over all cells: those that
+    judge in the table of measures) is nearest to 1: errors far below the bootstrap's median beside others
+    far above it do not count as good. None if no row has all three.
 
     Parameters
     ----------
-    table : the accuracy table, as :func:`modp.summaries.tables.accuracy_table` returns it
+    table : the accuracy table, as :func:`modp.summaries.accuracy.accuracy_table` returns it
     """
     part = table[(table["cells"] == "all") & (table["variant"] != "")]
-    farthest = np.abs(np.log(part[[f"ratio_{m}" for m in MEASURES]].to_numpy(float))).max(axis=1)
+    ratios = part[[f"{RATIO}{m.key}" for m in measures_of("d") if m.judges]].to_numpy(float)
+    farthest = np.abs(np.log(ratios)).max(axis=1)
     if not np.isfinite(farthest).any():
         return None
     return str(row_names(part).iloc[int(np.nanargmin(farthest))])
@@ -68,55 +71,41 @@ def headline(
     ----------
     row : ``model/variant``
     table, hidden : the accuracy and the privacy table
-    metrics : metrics.json; ``privacy.<model>.<variant>.closer_to_train`` is shown if it is there
-    zeros : the parameter, one of :data:`modp.summaries.tables.ZEROS`
+    metrics : metrics.json
+    zeros : the parameter, one of :data:`modp.summaries.accuracy.ZEROS`
     """
+    facts = _facts(row, table, hidden, metrics, zeros)
+    parts = [m.headline for m in measures_of() if m.headline and _defined(m, facts)]
+    return [Number(p.value.format(**facts), p.name, p.meaning.format(**facts)) for p in parts]
+
+
+def _facts(
+    row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any], zeros: str
+) -> dict[str, Any]:
+    """What is known of a row, by the names that the headlines of the table of measures use."""
     table = table[table["cells"] == "all"]
-    line = table[row_names(table) == row].iloc[0]
-    ideal = table.iloc[0]
-    found = [
-        Number(
-            f"{line['ratio_median']:.2f} ×",
-            "the ideal’s error",
-            f"Half of the crosstab’s cells are within {np.expm1(line['median']):.1%} of the true count; "
-            f"those of a bootstrap resample, which differs from the true records by chance alone, within "
-            f"{np.expm1(ideal['median']):.1%}. The ratio of the mean errors is "
-            f"{line['ratio_mean_abs']:.2f}, of the root mean square ones {line['ratio_rms']:.2f}.",
-        ),
-        Number(
-            f"{line['zero_records']:,} of {line['records']:,}",
-            "impossible records",
-            f"Synthetic records that hold a pair of answers which {ZEROS[zeros]}.",
-        ),
-    ]
-    line = hidden[row_names(hidden) == row].iloc[0]
-    if line["ranked"]:
-        found.append(
-            Number(
-                shown_share(line["within_10"], line["ranked"]),
-                "of the causal records found",
-                "How often the true record that a synthetic one was drawn from is among its ten nearest. "
-                f"For half of them, {line['median_rank']:,.0f} or more true records are as near. "
-                "Small is private.",
-            )
-        )
-    closer = [_at(metrics, "privacy", *row.split("/"), f"closer_to_train{end}") for end in ("", *LIMITS)]
-    if closer[0] is not None:
-        found.append(
-            Number(
-                bounded(closer, ".3f"),
-                "closer to train",
-                "How often a synthetic record is nearer to the records it was made from than to as many "
-                "that were held out, with its 95 % interval. 0.5 is no leak.",
-            )
-        )
-    return found
+    accurate = table[row_names(table) == row].iloc[0].to_dict()
+    private = hidden[row_names(hidden) == row].iloc[0].to_dict()
+    return {
+        **(_at(metrics, "privacy", *row.split("/")) or {}),
+        **private,
+        **accurate,
+        "written": {measure.key: cell(measure, private) for measure in measures_of("privacy")},
+        "within": np.expm1(accurate["median"]),
+        "ideal_within": np.expm1(table["median"].iloc[0]),
+        "zeros": ZEROS[zeros],
+    }
+
+
+def _defined(measure: Measure, facts: Mapping[str, Any]) -> bool:
+    value = facts.get(measure.key, facts.get(measure.name))
+    return value is not None and not np.isnan(value)
 
 
 def points(table: pd.DataFrame, hidden: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy and privacy of every drawn row, a line a row, for :func:`modp.report.plot.item`."""
     merged = table[table["cells"] == "all"].merge(hidden, on=["model", "variant"])
-    return merged[["model", "variant", *(f"ratio_{m}" for m in MEASURES), "within_10"]]
+    return merged[["model", "variant", *(f"{RATIO}{m.key}" for m in measures_of("d")), "within_10"]]
 
 
 def curves(traced: Sequence[pd.DataFrame], ideal: float) -> pd.DataFrame:

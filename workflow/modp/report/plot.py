@@ -8,6 +8,8 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFo
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
+from modp.measures.table import RATIO, measures_of
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "star")
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
@@ -26,7 +28,8 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
 
     Parameters
     ----------
-    rows : with columns model, variant, ratio_median, ratio_mean_abs, ratio_rms and within_10 (a share)
+    rows : with columns model, variant, ratio_median and those of the other measures of d, and within_10
+        (a share)
     curves : with columns curve, model, parameter, ratio_median and within_10
     target : id of the page's element that it is drawn in
     """
@@ -65,12 +68,13 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
         )
         for model, part in rows.groupby("model", sort=False)
     ]
-    ratios = "@ratio_median{0.00}, @ratio_mean_abs{0.00}, @ratio_rms{0.00} ×"
+    of_d = measures_of("d")
+    ratios = ", ".join(f"@{RATIO}{measure.key}{{0.00}}" for measure in of_d) + " ×"
     among = ("among the 10 nearest", "@within_10{0.00 %}")
     drawn.add_tools(
         HoverTool(
             renderers=points,
-            tooltips=[("row", "@model/@variant"), ("median, mean, r.m.s.", ratios), among],
+            tooltips=[("row", "@model/@variant"), (", ".join(m.title for m in of_d), ratios), among],
         ),
         HoverTool(
             renderers=steps,

@@ -1,12 +1,11 @@
 """Two runs side by side: the parameters that differ, and the metrics with their change."""
 
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from modp.report import templates
+from modp.measures.table import METRIC, better, measure_named
 from modp.summaries.repeats import Spread, flat
 
 SIGNIFICANT = 2.0
@@ -37,6 +36,19 @@ class Change:
         if self.difference is None or self.noise is None:
             return None
         return self.difference != 0 and abs(self.difference) >= SIGNIFICANT * self.noise
+
+    @property
+    def better(self) -> bool | None:
+        """Whether the change is for the better, as far as it can be told from noise.
+
+        None if it is noise, or none at all, or of a metric that is neither good nor bad.
+        """
+        measure = measure_named(self.name)
+        if self.before is None or self.after is None or measure is None or measure.best is None:
+            return None
+        if self.before == self.after or self.beyond_noise is False:
+            return None
+        return better(measure, self.before, self.after)
 
 
 def differing(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
@@ -85,59 +97,34 @@ def text(before: str, after: str, parameters: Sequence[tuple[str, Any, Any]], fo
     found : as :func:`changes` returns them
     """
     head = ["parameter", before, after]
-    lines = [[name, _written(one), _written(other)] for name, one, other in parameters]
+    lines = [[name, written(one), written(other)] for name, one, other in parameters]
     parts = [_aligned([head, *lines], 1) if lines else "no parameter differs"]
     if found:
-        parts.append(_aligned([["metric", before, after, "change", ""], *map(_line, found)], 1))
+        parts.append(_aligned([["metric", before, after, "change", "", ""], *map(line, found)], 1))
     else:
         parts.append("no metric differs")
-    return "\n\n".join([*parts, _of_noise(found)])
+    return "\n\n".join([*parts, of_noise(found)])
 
 
-def page(
-    before: str,
-    after: str,
-    parameters: Sequence[tuple[str, Any, Any]],
-    found: Sequence[Change],
-    figures_before: Mapping[str, bytes],
-    figures_after: Mapping[str, bytes],
-) -> str:
-    """Return the same, as :func:`text` does, as a page of HTML, with the runs' figures side by side.
-
-    Parameters
-    ----------
-    figures_before, figures_after : PNG pictures by name
-    """
-    names = dict.fromkeys([*figures_before, *figures_after])
-    encoded = [
-        {name: base64.b64encode(png).decode() for name, png in figures.items()}
-        for figures in (figures_before, figures_after)
-    ]
-    return templates.comparison(
-        before=before,
-        after=after,
-        parameters=[(name, _written(one), _written(other)) for name, one, other in parameters],
-        lines=[_line(change) for change in found],
-        noise=_of_noise(found),
-        figures=[(name, encoded[0].get(name), encoded[1].get(name)) for name in names],
-    )
-
-
-def _of_noise(found: Sequence[Change]) -> str:
+def of_noise(found: Sequence[Change]) -> str:
+    """Return a sentence on what the changes' noise is, or that it is not known."""
     if any(change.noise is not None for change in found):
         return f"beyond noise: {SIGNIFICANT:g} standard errors of the difference of means over seeds, or more"
     return "whether a change is more than noise is not known: run both with 'seeds: 3' or more"
 
 
-def _line(change: Change) -> list[str]:
+def line(change: Change) -> list[str]:
+    """Return a change in words: name, before, after, difference, better or worse, noise or beyond it."""
+    direction = {None: "", True: "better", False: "worse"}[change.better]
     verdict = {None: "", True: "beyond noise", False: "noise"}[change.beyond_noise]
-    values = [_written(value) for value in (change.before, change.after)]
+    values = [written(value) for value in (change.before, change.after)]
     difference = "" if change.difference is None else f"{change.difference:+.4g}"
-    return [change.name, *values, difference, verdict]
+    return [change.name, *values, difference, direction, verdict]
 
 
-def _written(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+def written(value: Any) -> str:
+    """Write a parameter or a metric, a dash if a run lacks it."""
+    return "–" if value is None else METRIC.number.format(value) if isinstance(value, float) else str(value)
 
 
 def _aligned(rows: Sequence[Sequence[str]], words: int) -> str:

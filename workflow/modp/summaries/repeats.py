@@ -8,24 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modp.summaries.tables import Printed
-
-SHOWN = {
-    "accuracy": {
-        "ratio_median": "median ×",
-        "ratio_mean_abs": "mean ×",
-        "ratio_rms": "r.m.s. ×",
-        "ratio_median_three_way": "three-way median ×",
-    },
-    "privacy": {
-        "within_10": "within 10",
-        "median_rank": "median rank",
-        "closer_to_train": "closer to train",
-        "membership_auc": "membership AUC",
-        "likelihood_auc": "likelihood AUC",
-    },
-}
-"""Measures of the printed tables, as far as a run has them; the Parquet file has all."""
+from modp.measures.table import METRIC, RATIO, THREE_WAY, measures_of
+from modp.summaries.printed import Printed
 
 
 @dataclass(frozen=True)
@@ -92,7 +76,7 @@ def printed(table: pd.DataFrame) -> list[Printed]:
     """Return the chief measures of every row for people, as mean ± standard error."""
     known = spreads(table)
     parts = []
-    for kind, wanted in SHOWN.items():
+    for kind, wanted in _titles().items():
         rows: dict[str, dict[str, str]] = {}
         for metric, spread in known.items():
             first, *place, measure = metric.split(".")
@@ -106,7 +90,18 @@ def printed(table: pd.DataFrame) -> list[Printed]:
     return parts
 
 
+def _titles() -> dict[str, dict[str, str]]:
+    """The printed tables' measures, as far as a run has them, and their titles; the Parquet file has all."""
+    of_d = measures_of("d")
+    ratios = {f"{RATIO}{m.name}": f"{m.title} ×" for m in of_d}
+    ratios |= {f"{RATIO}{m.name}{THREE_WAY}": f"three-way {m.title} ×" for m in of_d if m.three_way}
+    titles: dict[str, dict[str, str]] = {"accuracy": ratios, "privacy": {}}
+    for kind, columns in titles.items():
+        columns |= {m.name: m.repeated for m in measures_of() if m.repeated and m.is_in(kind)}
+    return titles
+
+
 def _shown(spread: Spread) -> str:
     if math.isnan(spread.mean):
         return ""
-    return f"{spread.mean:.4g}" + ("" if math.isnan(spread.error) else f" ± {spread.error:.2g}")
+    return METRIC.number.format(spread.mean) + ("" if math.isnan(spread.error) else f" ± {spread.error:.2g}")

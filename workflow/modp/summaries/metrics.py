@@ -1,0 +1,89 @@
+"""The tables' numbers as metrics.json has them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from modp.measures.table import (
+    ATTACKS,
+    BETWEEN,
+    LIMITS,
+    PAPER_NOTEBOOK,
+    RATIO,
+    THREE_WAY,
+    measures_of,
+)
+
+DIGITS = 6
+
+CELLS = {"all": "", "between": BETWEEN}
+"""What stands after the name of a measure of d, by the set of cells that it is over."""
+
+
+def metrics(
+    table: pd.DataFrame,
+    three_way: pd.DataFrame,
+    hidden: pd.DataFrame,
+    attacked: pd.DataFrame,
+    paper_notebook: bool = False,
+) -> dict[str, Any]:
+    """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
+
+    Ratios are over all cells. Where accuracy is the author's notebook's, ``paper_notebook`` stands beside.
+
+    Parameters
+    ----------
+    table, three_way : as :mod:`modp.summaries.accuracy` makes them
+    hidden, attacked : as :func:`modp.summaries.privacy.privacy_table` and
+        :func:`modp.summaries.attacks.attacks_table` return them
+    paper_notebook : the parameter
+    """
+    found = {"accuracy": _accuracy(table, three_way), "privacy": _privacy(hidden, attacked)}
+    return found | ({PAPER_NOTEBOOK: True} if paper_notebook else {})
+
+
+def _accuracy(table: pd.DataFrame, three_way: pd.DataFrame) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    of_d = measures_of("d")
+    for line in table.to_dict("records"):
+        place = _place(tree, line)
+        place |= {f"{m.name}{CELLS[line['cells']]}": _number(line[m.key]) for m in of_d}
+        if line["cells"] == "all":
+            if line["variant"]:
+                place |= {f"{RATIO}{m.name}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}
+            place |= {m.name: _number(line[m.key]) for m in measures_of("accuracy") if m.is_in("accuracy")}
+    for line in three_way.to_dict("records"):
+        place = _place(tree, line)
+        for measure in (m for m in of_d if m.three_way):
+            place[f"{measure.name}{THREE_WAY}"] = _number(line[measure.key])
+            if line["variant"]:
+                place[f"{RATIO}{measure.name}{THREE_WAY}"] = _number(line[f"{RATIO}{measure.key}"])
+    return tree
+
+
+def _privacy(hidden: pd.DataFrame, attacked: pd.DataFrame) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for line in hidden.to_dict("records"):
+        place = _place(tree, line)
+        place |= {m.name: _number(line[m.key]) for m in measures_of("privacy") if m.is_in("privacy")}
+    attacks = {m.key: m for m in measures_of(*ATTACKS) if m.metric}
+    for line in attacked.to_dict("records"):
+        if line["measure"] in attacks:
+            name = "_".join(filter(None, (attacks[line["measure"]].name, line["question"])))
+            place = _place(tree, line)
+            place[name] = _number(line["value"])
+            place |= {f"{name}{end}": _number(line[end.removeprefix("_")]) for end in LIMITS}
+    return tree
+
+
+def _place(tree: dict[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
+    place = tree.setdefault(line["model"], {})
+    return place.setdefault(line["variant"], {}) if line["variant"] else place
+
+
+def _number(value: float) -> float | None:
+    if isinstance(value, int):
+        return value
+    return None if np.isnan(value) else round(float(value), DIGITS)
