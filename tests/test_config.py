@@ -28,7 +28,7 @@ def changed(path: str, value: object) -> dict:
 def test_the_repositorys_parameters_are_valid():
     params = load(ROOT / "params.yaml", Params)
     assert params.dataset == "sample"
-    assert params.rows[:2] == ["bootstrap", "model_1_1/plain"]
+    assert params.names[:2] == ["bootstrap", "model_1_1/plain"]
 
 
 @pytest.mark.parametrize(
@@ -42,17 +42,30 @@ def test_the_repositorys_parameters_are_valid():
         ("models/model_5_15/blades", None, "models.model_5_15.blades", "this key is missing"),
         ("models/model_5_15/stages/1/learning_rate", "1e-3", "stages.1.learning_rate", "write a number"),
         ("models/model_5_15/stages/1/loss", "zloss", "stages.1.loss", "'cross_entropy' or 'z'"),
+        ("rows/3/model", "model_5_51", "rows.3 (model_5_51/zeros-removed)", "did you mean 'model_5_15'?"),
+        ("rows/3/pass_through", 1.5, "rows.3.pass_through", "less than 1"),
+        ("rows/3/threshold", 0.5, "rows.3", "'threshold'"),
+        ("rows/5/instances", 7, "rows.5 (model_5_15/postprocessed)", "needs 7 instances"),
+        ("rows/3/name", "plain", "model_5_15/plain", "listed twice"),
+        ("rows/3/name", "../up", "rows.3.name", "pattern"),
+        ("rows/3/sweep", 3, "rows.3.sweep", "unknown key; did you mean 'sweeps'?"),
+        ("rows/3/sweeps", 3, "rows.3", "'remove_zeros' treat instances"),
+        ("rows/11/pass_through", 0.5, "rows.11.pass_through", "unknown key (known here: model, name, sweeps"),
+        ("rows/11/sweeps", None, "rows.11.sweeps", "this key is missing"),
+        ("rows/13/sweeps", 3, "rows.13.sweeps", "unknown key"),
+        ("rows/12/model", "stationary_dp", "rows.12.sweeps", "unknown key"),
+        ("rows", [], "rows", "at least one"),
         (
-            "variants/3/model",
-            "model_5_51",
-            "variants.3 (model_5_51/zeros-removed)",
-            "did you mean 'model_5_15'?",
+            "models/model_5_15/family",
+            "blade",
+            "models.model_5_15",
+            "no family 'blade'; did you mean 'blades'?",
         ),
-        ("variants/3/pass_through", 1.5, "variants.3.pass_through", "less than 1"),
-        ("variants/3/threshold", 0.5, "variants.3", "'threshold'"),
-        ("variants/5/instances", 7, "variants.5 (model_5_15/postprocessed)", "needs 7 instances"),
-        ("variants/3/name", "plain", "model_5_15/plain", "listed twice"),
-        ("variants/3/name", "../up", "variants.3.name", "pattern"),
+        ("models/model_5_15/family", None, "models", "model_5_15 does not say its family: one of blades"),
+        ("models/stationary/toleranse", 1.0, "models.stationary.toleranse", "did you mean 'tolerance'?"),
+        ("stationary", {"stationary": {"tolerance": 0.02}}, "earlier version", "'family: stationary'"),
+        ("variants", [{"model": "model_1_1", "name": "plain"}], "earlier version", "under 'rows'"),
+        ("grids/epsilons", [], "grids.epsilons", "at least 1 item"),
         ("figures/fig01_bootstrap/of", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
         ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),
         ("device", "gpu", "device", "auto, cpu, cuda"),
@@ -90,6 +103,13 @@ def test_faulty_parameters_are_refused_with_place_and_nearest_name(path, value, 
         check(changed(path, value), Params, "params.yaml")
     text = str(failure.value)
     assert place in text and message in text
+
+
+def test_a_private_model_releases_one_table():
+    params = copy.deepcopy(GOOD)
+    params["rows"].append({"model": "stationary_dp", "name": "again"})
+    with pytest.raises(InputError, match="stationary_dp releases one table, but has 2 rows"):
+        check(params, Params, "params.yaml")
 
 
 def test_several_faults_are_reported_together():

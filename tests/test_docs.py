@@ -14,11 +14,11 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 STAGES = [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}]
 TINY = SMALL | {
     "instances": 1,
-    "models": {"model_5_15": {"blades": 2, "reduced": 3, "stages": STAGES}},
-    "stationary": {},
-    "private": {},
-    "variants": [{"model": "model_5_15", "name": "plain"}],
-    "swept": [{"model": "model_5_15", "name": "sequential", "sweeps": 1}],
+    "models": {"model_5_15": {"family": "blades", "blades": 2, "reduced": 3, "stages": STAGES}},
+    "rows": [
+        {"model": "model_5_15", "name": "plain"},
+        {"model": "model_5_15", "name": "sequential", "sweeps": 1},
+    ],
     "figures": {},
     "answers_by_blade": {"model": "model_5_15", "questions": ["AGEP"]},
 }
@@ -37,7 +37,7 @@ INSTEAD = {
     "snakemake epsilon --cores 2": "snakemake epsilon --cores 2 --dry-run",
     # Two experiments, of which one only repeats the run in the folder, up to the stage that tells them apart.
     "dvc exp run --queue -S models.model_5_15.blades=3,5 -S models.model_5_15.reduced=10,15": (
-        "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4 train@model_5_15"
+        "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4 fit_blades@model_5_15"
     ),
     # The paper's data would have to be fetched.
     "snakemake paper --cores 2 --config dataset=stums": (

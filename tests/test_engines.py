@@ -12,9 +12,12 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from modp.base.config import load
 from modp.cli.schemas import FILES
 from modp.figures import registry
-from modp.pipeline import engines
+from modp.models.registry import family
+from modp.pipeline import engines, stages
+from modp.pipeline.params import Params
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 
@@ -36,6 +39,56 @@ def test_environment_yml_asks_for_what_pyproject_asks_for():
     assert found == wanted
 
 
+def test_dvc_yaml_is_the_one_for_the_parameters_and_the_code():
+    params = load(ROOT / "params.yaml", Params)
+    assert stages.written_for(params, ROOT / "dvc.yaml"), "run: python -m modp stages"
+
+
+def test_an_edit_to_one_familys_code_leaves_the_others_results_as_they_are():
+    def code(step: str, name: str) -> set[str]:
+        return {os.path.relpath(path, ROOT / "workflow/modp") for path in engines.code_of(step, family(name))}
+
+    for step in ("fit", "draw", "measure"):
+        assert not {path for path in code(step, "blades") if "stationary" in path or "gibbs" in path}
+        assert not {path for path in code(step, "stationary") if "blades" in path}
+        assert not {path for path in code(step, "private") if "blades" in path}
+    assert "models/blades/training.py" in code("fit", "blades")
+    assert "models/blades/training.py" not in code("draw", "blades")
+    assert {"draws/gibbs.py", "models/stationary/matching.py"} <= code("fit", "stationary")
+    assert "models/stationary/matching.py" not in code("measure", "stationary")
+    assert "models/private/__init__.py" in code("card", "private"), "a card prints its family's words"
+
+
+ROOMS = [
+    "base",
+    "survey",
+    "pums",
+    "files",
+    "crosstabs",
+    "draws",
+    "models",
+    "measures",
+    "summaries",
+    "figures",
+    "report",
+    "release",
+    "pipeline",
+    "cli",
+]
+
+
+def test_no_room_imports_one_that_stands_after_it():
+    package = ROOT / "workflow/modp"
+    for path in package.rglob("*.py"):
+        own = path.relative_to(package).parts
+        if len(own) == 1:
+            continue
+        for imported in engines._imports(path):
+            room = imported.relative_to(package).parts[0]
+            assert room in ROOMS, f"{path} imports {imported}, which is in no room"
+            assert ROOMS.index(room) <= ROOMS.index(own[0]), f"{path} imports {imported}"
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_schemas_are_those_of_the_code(name):
     stored = json.loads((ROOT / f"workflow/schemas/{name}.schema.json").read_text())
@@ -44,7 +97,7 @@ def test_schemas_are_those_of_the_code(name):
 
 def test_modules_of_a_step_are_what_its_imports_load():
     declared = modules_loaded_by("import modp.figures.registry")
-    for step in ("acquire", "code", "train", "postprocess", "figure"):
+    for step in ("acquire", "code", "fit", "draw", "measure", "figure"):
         loaded = run_and_list_modules(step)
         found = {Path(m).resolve() for m in engines.modules_of(step)}
         assert found >= loaded - declared
@@ -63,14 +116,15 @@ def test_an_edit_to_one_figures_file_redraws_no_other(kind):
 
 def test_another_line_in_the_registry_of_figures_makes_nothing_stale():
     """What it says of a figure reaches a step by inputs and parameters."""
-    for step in ("train", "tables", "figure", "report"):
+    for step in ("fit", "tables", "figure", "report"):
         assert engines.REGISTRY not in {Path(m).resolve() for m in engines.modules_of(step)}
 
 
 @pytest.mark.parametrize("step", ["tables", "card", "report", "repeats", "compare", "anonymeter"])
 def test_a_change_in_a_kernel_leaves_tables_and_report_as_they_are(step):
     rooms = {Path(path).relative_to("workflow/modp").parts for path in engines.modules_of(step)}
-    assert not {parts for parts in rooms if parts[0] in ("draws", "models")}
+    described = {("models", "family.py"), ("models", "registry.py")}
+    assert not {parts for parts in rooms - described if parts[0] in ("draws", "models")}
     assert not rooms & {("crosstabs", "triples.py"), ("measures", "three_way.py"), ("base", "loops.py")}
 
 
@@ -121,7 +175,7 @@ def test_in_a_copy_that_dvc_filled_no_result_is_older_than_another(tmp_path, mon
 def test_the_example_of_a_grid_can_be_laid_over_params_yaml():
     grid = "examples/grid.yaml", "--", "results/grid/sample/tables/accuracy.md"
     outcome = run("snakemake", "--dry-run", "--cores", "2", "--configfile", *grid)
-    assert re.search(r"^train +8$", outcome.stdout + outcome.stderr, re.MULTILINE), outcome.stderr
+    assert re.search(r"^fit +8$", outcome.stdout + outcome.stderr, re.MULTILINE), outcome.stderr
 
 
 def test_code_is_formatted_and_free_of_lint():

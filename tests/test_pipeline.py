@@ -34,11 +34,13 @@ SMALL = {
     "zeros": "sample",
     "models": {
         "model_1_1": {
+            "family": "blades",
             "blades": 1,
             "reduced": 1,
             "stages": [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}],
         },
         "model_2_3": {
+            "family": "blades",
             "blades": 2,
             "reduced": 3,
             "stages": [
@@ -46,8 +48,18 @@ SMALL = {
                 {"loss": "z", "epochs": 4, "learning_rate": 0.003, "batch": 256},
             ],
         },
+        "pairs": {"family": "stationary", "most_windows": 1},
+        "noisy": {
+            "family": "private",
+            "epsilon": 10,
+            "delta": 1e-5,
+            "pairs": 0.1,
+            "chains": 500,
+            "public_edges": True,
+            "noise": "seeded",
+        },
     },
-    "variants": [
+    "rows": [
         {"model": "model_1_1", "name": "plain"},
         {"model": "model_2_3", "name": "zeros-removed", "remove_zeros": True},
         {
@@ -56,23 +68,11 @@ SMALL = {
             "instances": 2,
             "threshold": 0.5,
             "pass_through": 0.5,
-            "swap": {"passes": 1},
         },
-    ],
-    "stationary": {"pairs": {"most_windows": 1}},
-    "private": {
-        "noisy": {
-            "epsilon": 10,
-            "delta": 1e-5,
-            "pairs": 0.1,
-            "chains": 500,
-            "public_edges": True,
-            "noise": "seeded",
-        }
-    },
-    "swept": [
+        {"model": "model_1_1", "name": "swapped", "swap": {"passes": 1}},
         {"model": "pairs", "name": "sweeps-2", "sweeps": 2},
         {"model": "model_2_3", "name": "sequential", "sweeps": 1},
+        {"model": "noisy", "name": "released"},
     ],
     "figures": {
         "fig06_pair": {"kind": "crosstabs", "of": ["bootstrap", "model_2_3/both"]},
@@ -85,9 +85,8 @@ SMALL = {
     "answers_by_blade": {"model": "model_2_3", "questions": ["PERNP", "AGEP"]},
 }
 LIGHT = SMALL | {
-    "models": {"model_2_3": SMALL["models"]["model_2_3"]},
-    "variants": [row for row in SMALL["variants"] if row["model"] == "model_2_3"],
-    "swept": SMALL["swept"][:1],
+    "models": {name: model for name, model in SMALL["models"].items() if name != "model_1_1"},
+    "rows": [row for row in SMALL["rows"] if row["name"] not in ("plain", "sequential")],
     "figures": {"fig06_pair": SMALL["figures"]["fig06_pair"]},
 }
 """One model of each family, for runs that differ in their data."""
@@ -127,10 +126,11 @@ def workspace(folder: Path, params: dict = SMALL, compiled_in: Path = ROOT) -> P
         if (ROOT / name).exists() and not name.startswith("dvc.lock"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    compiled = Path("workflow/modp/__pycache__")
-    (folder / compiled).mkdir()
-    for file in (compiled_in / compiled).glob("*.nb?"):
-        shutil.copy(file, folder / compiled)
+    package = Path("workflow/modp")
+    for file in (compiled_in / package).rglob("__pycache__/*.nb?"):
+        target = folder / file.relative_to(compiled_in)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(file, target)
     write_params(folder, params)
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")
@@ -227,7 +227,7 @@ def test_the_page_and_the_cards_are_of_this_run(finished):
     script = (folder / "logs/sample/run.js").read_text()
     steps = json.loads(script.removeprefix("window.modpRun = ").rstrip(";\n"))["steps"]
     jobs = {step: number for step, number, _ in steps}
-    assert (jobs["train"], jobs["fit"], jobs["measure"], jobs["code"]) == (2, 1, 8, 1)
+    assert (jobs["fit"], jobs["instances"], jobs["measure"], jobs["code"]) == (4, 2, 9, 1)
     assert "../../logs/sample/run.js" in text
     for model, row in (("model_2_3", "sequential"), ("model_1_1", "plain"), ("pairs", "sweeps-2")):
         card = (folder / f"results/sample/{model}/card.md").read_text()
@@ -268,6 +268,9 @@ def test_variants_are_what_their_names_say(finished):
     assert same == pytest.approx(0.5 + 0.5 * same_without, abs=0.05)
     assert both["entropy_bits"].median() < first["entropy_bits"].median()
 
+    swapped = pd.read_parquet(results / "model_1_1/swapped/synthetic.parquet")
+    assert swapped["entropy_bits"].isna().all(), "no one draw made a record whose answers were exchanged"
+
 
 def test_after_snakemake_dvc_has_nothing_to_do(finished):
     assert nothing_to_do_for_dvc(finished[0])
@@ -306,8 +309,10 @@ def test_both_engines_name_the_same_files(finished):
         return [p for p in places if file == p or file.startswith(p + "/")]
 
     told_of_the_holdout = {f for f, read in inputs.items() if any("holdout.parquet" in r for r in read)}
-    # The statement on privacy, written together with the card, says how many were held out.
-    told = {"attack.parquet", "roc.parquet", "privacy.md", "card.md"}
+    # A table is measured in one go, attacks among it; the statement on privacy, written together with the
+    # card, says how many were held out. No model and no table is made of them.
+    told = {"cells.parquet", "summary.json", "triples.parquet", "privacy.parquet", "attack.parquet"}
+    told |= {"roc.parquet", "privacy.md", "card.md"}
     assert {Path(f).name for f in told_of_the_holdout} == told
     covered = set()
     for stage, (deps, outs) in stages.items():
@@ -365,9 +370,9 @@ def test_results_of_overridden_parameters_are_not_recorded_under_the_wrong_ones(
     folder = finished[0]
     before = (folder / "dvc.lock").read_bytes()
     program = (
-        "from modp import config, engines\n"
+        "from modp.base import config\nfrom modp.pipeline import engines\n"
         "params = config.read_yaml('params.yaml')\n"
-        "engines.record_in_dvc(params | {'seed': 99}, 'params.yaml')"
+        "engines.record_in_dvc(params | {'seed': 99}, 'params.yaml', '')"
     )
     printed = run(folder, sys.executable, "-c", program)
     assert "not recorded in DVC" in printed
@@ -377,7 +382,7 @@ def test_results_of_overridden_parameters_are_not_recorded_under_the_wrong_ones(
 def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(finished):
     folder = finished[0]
     changed = json.loads(json.dumps(SMALL))
-    changed["variants"][2]["threshold"] = 0.25
+    changed["rows"][2]["threshold"] = 0.25
     changed["figures"] = LIGHT["figures"]
     write_params(folder, changed)
     assert not nothing_to_do_for_dvc(folder) and not nothing_to_do_for_snakemake(folder)
@@ -387,10 +392,10 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
     assert (folder / "dvc.lock").read_bytes() == before, "a run of some targets is not everything"
 
     printed = run(folder, "dvc", "repro")
-    assert "Stage 'train@model_2_3' didn't change, skipping" in printed
+    assert "Stage 'fit_blades@model_2_3' didn't change, skipping" in printed
     assert nothing_to_do_for_snakemake(folder)
 
-    changed["variants"][2]["threshold"] = 0.75
+    changed["rows"][2]["threshold"] = 0.75
     changed["figures"] = {"fig01_other": {"kind": "crosstabs", "of": ["bootstrap"]}}
     write_params(folder, changed)
     printed = run(folder, "snakemake", "--cores", "2")
@@ -403,7 +408,7 @@ def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(
 
 def test_a_faulty_configuration_is_refused_before_any_job(tmp_path):
     broken = json.loads(json.dumps(SMALL))
-    broken["variants"][1]["model"] = "model_2_33"
+    broken["rows"][1]["model"] = "model_2_33"
     folder = workspace(tmp_path, broken)
     printed = run(folder, "snakemake", "--cores", "2", check=False)
     assert "no model 'model_2_33' is defined under 'models'; did you mean 'model_2_3'?" in printed
@@ -438,7 +443,10 @@ def test_real_files_run_with_nothing_but_a_dataset_yaml(
     finished, tmp_path, dataset, source, records, held, targets
 ):
     shared("data", source)
-    params = LIGHT | {"private": {}, "variants": LIGHT["variants"][1:]}
+    params = LIGHT | {
+        "models": {name: model for name, model in LIGHT["models"].items() if name != "noisy"},
+        "rows": [row for row in LIGHT["rows"] if row["name"] not in ("released", "zeros-removed")],
+    }
     folder = workspace(tmp_path / "project", params, finished[0])
     (tmp_path / "shared").symlink_to(ROOT / ".." / "shared")
     yaml_file = f"dataset=tests/datasets/{dataset}.yaml"

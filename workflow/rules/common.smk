@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
-from modp.pipeline import engines
+from modp.pipeline import engines, stages
 from modp.base.config import check, load
 from modp.base.errors import InputError
 from modp.pipeline.params import BOOTSTRAP, MARGINALS, Params
@@ -65,6 +65,10 @@ TRAINED = [name for name in MODELS if PARAMS.family_of(name).trains]
 TRACED = [name for name in CURVED if name not in INSTANCED]
 TRACED += dict.fromkeys(row.model for row in PARAMS.rows if getattr(row, "pass_through", 0))
 
+if engines.inside_dvc() and not stages.written_for(PARAMS, Path("dvc.yaml")):
+    sys.exit(
+        "dvc.yaml is of other models, rows or code: run 'python -m modp stages', then DVC again"
+    )
 engines.trust_what_dvc_brought(RAW, RESULTS)
 
 
@@ -80,11 +84,6 @@ def one_of(names):
 def code_of(step, name=None):
     """The modules that a step runs for a model or row: a changed module makes its results stale."""
     return engines.code_of(step, PARAMS.family_of(name) if name else None)
-
-
-def template(name):
-    """A template of the report, as an input: a changed text makes the page or the cards stale."""
-    return os.path.relpath(engines.PACKAGE / "report" / name)
 
 
 def measures(row, file):
@@ -145,4 +144,4 @@ def finish(workflow):
     if engines.ran_everything(workflow) and not engines.inside_dvc():
         engines.remove_stale(RESULTS, {str(f) for job in workflow.dag.jobs for f in job.output})
         engines.say_what_was_made(RESULTS)
-        engines.record_in_dvc(dict(config), "params.yaml")
+        engines.record_in_dvc(dict(config), "params.yaml", stages.text(PARAMS))

@@ -28,8 +28,8 @@ rule page:
         parameters=rules.tables.output.parameters,
         frontier=[frontier(model) for model in TRACED],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
-        templates=[template(name) for name in ("page.html.j2", "page.css", "page.js")],
-        code=code_of("report"),
+        templates=[engines.template(name) for name in engines.PAGE],
+        code=[*code_of("report"), engines.captions()],
     output:
         report(
             f"{RESULTS}/report.html",
@@ -65,7 +65,7 @@ rule card:
         metrics=rules.tables.output.metrics,
         attacks=f"{RESULTS}/tables/attacks.parquet",
         holdout=rules.code.output.holdout,
-        templates=[template("card.md.j2"), template("privacy.md.j2")],
+        templates=[engines.template(name) for name in engines.CARD],
         code=lambda w: code_of("card", w.model),
     output:
         statement=f"{RESULTS}/{{model}}/privacy.md",

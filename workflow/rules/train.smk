@@ -17,7 +17,7 @@ rule fit:
         mem_mb=2000,
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
-        zeros=PARAMS.zeros,
+        zeros=lambda w: PARAMS.zeros if PARAMS.family_of(w.model).excludes_zeros else "sample",
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:

@@ -119,13 +119,17 @@ TYPES = ("str", "int", "[key]", "CategoryRecipe", "list[union[int,str]]")
 def _place(location: tuple[str | int, ...], values: Any) -> str:
     """The path to a fault, questions by their names; what pydantic adds to it (types, families) left out."""
     parts: list[str] = []
-    node: Any = values
+    node, chosen = values, False
     for at, part in enumerate(location):
+        if isinstance(node, dict) and node.get("family") == part and not chosen:
+            chosen = True  # pydantic names the family that it took
+            continue
         inside = part in node if isinstance(node, dict) else isinstance(node, list) and isinstance(part, int)
         if part in TYPES or (not inside and at < len(location) - 1):
             continue
         node = node[part] if inside and not (isinstance(node, list) and part >= len(node)) else None
         parts.append(str(part))
+        chosen = False
         if at == 1 and location[0] == "questions" and isinstance(node, dict):
             parts[-1] = str(node.get("name", part))
     return ".".join(parts) + ": " if parts else ""

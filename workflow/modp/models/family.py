@@ -123,6 +123,7 @@ class Family:
 
     most_rows : how many rows may be drawn from one model; None for any number
     trains : whether its history is of a loss that falls, for the figure of trainings
+    excludes_zeros : whether a fit depends on what counts as a structural zero
     """
 
     name: str
@@ -132,6 +133,7 @@ class Family:
     parts: Mapping[str, str]
     most_rows: int | None = None
     trains: bool = True
+    excludes_zeros: bool = False
 
     def can(self, part: str) -> bool:
         """Whether the family has this part."""

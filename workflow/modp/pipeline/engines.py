@@ -17,6 +17,10 @@ from modp.pipeline.steps import STEPS
 from modp.summaries.headline import headline
 
 PACKAGE = Path(__file__).parent.parent
+PAGE = ("page.html.j2", "page.css", "page.js")
+CARD = ("card.md.j2", "privacy.md.j2")
+"""Templates of the report's page and of the cards."""
+
 
 REGISTRY = PACKAGE / "figures" / "registry.py"
 """Counts as no step's code, with what it alone imports: what it says of a figure reaches a step by the
@@ -38,6 +42,8 @@ def code_of(step: str, family: Family | None = None) -> list[str]:
     for part in STEPS[step].parts if family else ():
         if family and family.can(part):
             found |= _followed(_path(family.parts[part].partition(":")[0]))
+    if family and STEPS[step].words:
+        found.add(_described_in(family.name))
     return _relative(found)
 
 
@@ -61,6 +67,22 @@ def _followed(start: Path) -> set[Path]:
             found.add(path)
             pending += _imports(path)
     return found
+
+
+def _described_in(family: str) -> Path:
+    """The file with a family's description."""
+    room = PACKAGE / "models" / family / "__init__.py"
+    return room if room.exists() else PACKAGE / "models" / f"{family}.py"
+
+
+def captions() -> str:
+    """Return the file with the captions of figures, which the report prints."""
+    return os.path.relpath(REGISTRY)
+
+
+def template(name: str) -> str:
+    """Return the file of one of the report's templates, relative to the working directory."""
+    return os.path.relpath(PACKAGE / "report" / name)
 
 
 def _relative(paths: set[Path]) -> list[str]:
@@ -145,11 +167,16 @@ def say_what_was_made(results: str) -> None:
     print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
 
 
-def record_in_dvc(config: dict[str, Any], params_file: str) -> None:
+def record_in_dvc(config: dict[str, Any], params_file: str, stages: str) -> None:
     """Let DVC take up what Snakemake has made, so that ``dvc repro`` has nothing to do.
 
     Nothing is recorded where there is no DVC repository, and where the run's configuration is
-    not what params_file says: DVC would book these results under the wrong parameters.
+    not what params_file says: DVC would book these results under the wrong parameters. Where
+    params_file has come to name other models or rows, dvc.yaml is written anew.
+
+    Parameters
+    ----------
+    stages : what dvc.yaml must hold for these parameters
     """
     if not Path(".dvc").is_dir():
         return
@@ -159,6 +186,9 @@ def record_in_dvc(config: dict[str, Any], params_file: str) -> None:
     if config["dataset"].endswith((".yaml", ".yml")):
         print("not recorded in DVC, which needs the name of a data set in workflow/datasets, not a path")
         return
+    if Path("dvc.yaml").read_text(encoding="utf-8") != stages:
+        print("dvc.yaml written anew, for the models and rows of", params_file)
+        Path("dvc.yaml").write_text(stages, encoding="utf-8")
     # Relinking would give files new times, and Snakemake would take them for changed.
     command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", "--no-relink"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what it does, and which parts of a model's family it runs."""
+    """A step: what it does, which parts of a model's family it runs, and whether it prints its words."""
 
     summary: str
     parts: tuple[str, ...] = ()
+    words: bool = False
 
 
 STEPS = {
@@ -27,7 +28,7 @@ STEPS = {
     "repeats": Step("gather the metrics of a run and its repeats"),
     "figure": Step("draw one figure"),
     "report": Step("put everything about a run into one page"),
-    "card": Step("write the card of one model", ("guarantee",)),
+    "card": Step("write the card of one model", ("guarantee",), words=True),
     "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
     "compare": Step("compare two runs: parameters that differ, metrics with their change"),
     "convert": Step("turn weights that the author of the paper published into a model of ours"),

@@ -18,4 +18,5 @@ FAMILY = Family(
         "curve": "modp.models.stationary.drawing:curve",
         "chains": "modp.models.stationary.drawing:chains",
     },
+    excludes_zeros=True,
 )

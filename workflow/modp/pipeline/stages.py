@@ -1,0 +1,202 @@
+"""DVC's stages, from what the steps, families and parameters say: dvc.yaml is written from here.
+
+Each stage lets Snakemake make that stage's files, and DVC versions them. Paths hold ``${dataset}``, so that
+another data set needs no other file; other models and rows do. Models of one family share their stages,
+which depend on the code of that family alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from modp.figures.registry import KINDS
+from modp.models.family import Family
+from modp.pipeline import engines
+from modp.pipeline.params import Params
+
+HEADER = """\
+# Written by "python -m modp stages" for the models and rows of params.yaml; a test holds the two together.
+# The same pipeline for DVC: each stage lets Snakemake make that stage's files, and DVC versions them.
+"""
+RESULTS = "${results}/${dataset}"
+RAW = "${raw}/${dataset}"
+DATASET = "workflow/datasets/${dataset}.yaml"
+CODED = ("records.parquet", "codebook.json")
+
+VARIABLES = [
+    {"snakemake": "snakemake --cores all --quiet all --rerun-incomplete"},
+    {"raw": "data/raw"},
+    {"results": "results"},
+]
+
+PLOTS: list[Any] = [
+    {
+        f"{RESULTS}/plots/accuracy.csv": {
+            "title": "distance from the ideal, all cells",
+            "template": "bar_horizontal",
+            "x": "ratio_median",
+            "y": "row",
+            "x_label": "median |ln ratio| as a multiple of the bootstrap's",
+        }
+    },
+    {
+        f"{RESULTS}/plots/history": {
+            "template": "simple",
+            "x": "step",
+            "y": "loss",
+            "y_label": "training loss over all records",
+        }
+    },
+    *(f"{RESULTS}/figures/{name}.png" for name in ("accuracy", "frontier", "training")),
+]
+
+
+def text(params: Params) -> str:
+    """Return dvc.yaml for a run's models and rows."""
+    content = {"vars": VARIABLES, "stages": stages(params), "plots": PLOTS}
+    return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+def written_for(params: Params, path: Path) -> bool:
+    """Whether the dvc.yaml at ``path`` is the one for these parameters."""
+    return path.exists() and path.read_text(encoding="utf-8") == text(params)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Indents lists, and writes every value out where it is used."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def stages(params: Params) -> dict[str, Any]:
+    """Return the stages in the order of the work."""
+    found: dict[str, Any] = {"acquire": _acquire(), "code": _code()}
+    families = list(dict.fromkeys(params.family_of(name).name for name in params.models))
+    by_family = {
+        name: [model for model in params.models if params.family_of(model).name == name] for name in families
+    }
+    for models in by_family.values():
+        family = params.family_of(models[0])
+        found[f"fit_{family.name}"] = _fit(family, models)
+        if any(family.can(part) for part in ("instances", "curve", "chains")):
+            found[f"follow_{family.name}"] = _follow(family, models)
+        if any(params.rows_of[model] for model in models):
+            found[f"row_{family.name}"] = _row(family, models, params)
+    found["report"] = _report(params)
+    found["page"] = _page()
+    found["card"] = _card(params)
+    return found
+
+
+def _stage(
+    desc: str, targets: Iterable[str], params: Sequence[Any], deps: Iterable[str], outs: Sequence[Any]
+) -> dict[str, Any]:
+    command = " ".join(["${snakemake}", *targets])
+    stage = {"desc": desc, "cmd": command, "params": list(params), "deps": list(dict.fromkeys(deps))}
+    return {key: value for key, value in stage.items() if value} | {"outs": list(outs)}
+
+
+def _results(*files: str) -> list[str]:
+    return [f"{RESULTS}/{file}" for file in files]
+
+
+def _code_of(steps: Iterable[str], family: Family | None = None) -> list[str]:
+    return sorted({path for step in steps for path in engines.code_of(step, family)})
+
+
+def _acquire() -> dict[str, Any]:
+    deps = [DATASET, "data/sample", *_code_of(["acquire"])]
+    kept = [{RAW: {"persist": True}}]
+    return _stage("fetch or copy the source files", ["acquired"], ["dataset", "census"], deps, kept)
+
+
+def _code() -> dict[str, Any]:
+    desc = "merge, cut into deciles, hold out, draw and measure the two ends"
+    params = ["dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook"]
+    deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
+    ends = ("holdout.parquet", "bootstrap.parquet", "marginals.parquet")
+    outs = _results(*CODED, *ends, "measures/bootstrap", "measures/marginals")
+    return _stage(desc, ["coded"], params, deps, outs)
+
+
+def _fit(family: Family, models: Sequence[str]) -> dict[str, Any]:
+    outs = _results("${item}/model.safetensors", "${item}/history.parquet", "plots/history/${item}.csv")
+    params = ["seed", "device", *(["zeros"] if family.excludes_zeros else []), "models.${item}"]
+    deps = [*_results(*CODED), *_code_of(["fit"], family)]
+    return {"foreach": models, "do": _stage("fit ${item}", outs[:1], params, deps, outs)}
+
+
+def _follow(family: Family, models: Sequence[str]) -> dict[str, Any]:
+    """What is made of a model alone: its instances, and how its tables change from faithful to private."""
+    steps, targets, outs = [], [], []
+    if family.can("instances"):
+        steps.append("instances")
+        targets.append("gates/${item}.parquet")
+        outs += ["instances/${item}", "gates/${item}.parquet"]
+    for step, part, file in (
+        ("frontier", "curve", "frontier/${item}.parquet"),
+        ("mixing", "chains", "frontier/${item}.mixing.parquet"),
+    ):
+        if family.can(part):
+            steps.append(step)
+            targets.append(file)
+            outs.append(file)
+    params = ["seed", "device", "instances"] if "instances" in steps else ["seed"]
+    deps = [*_results(*CODED, "${item}/model.safetensors"), *_code_of(steps, family)]
+    desc = "draw from ${item}, and follow how its tables leave the true ones"
+    return {"foreach": models, "do": _stage(desc, _results(*targets), params, deps, _results(*outs))}
+
+
+def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any]:
+    rows = {
+        f"{row.model}-{row.name}": {"model": row.model, "name": row.name}
+        for row in params.rows
+        if row.model in models
+    }
+    row = "${item.model}/${item.name}"
+    keys = ["seed", "device", "zeros", "attacked", "paper_notebook", "rows"]
+    deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
+    deps += _results("instances/${item.model}") if family.can("instances") else []
+    deps += _code_of(["draw", "measure"], family)
+    target = _results(f"measures/{row}/cells.parquet")
+    outs = _results(row, f"measures/{row}")
+    return {"foreach": rows, "do": _stage(f"draw {row} and measure it", target, keys, deps, outs)}
+
+
+def _report(params: Params) -> dict[str, Any]:
+    families = [params.family_of(name) for name in params.models]
+    read = ["records.parquet", "codebook.json", "measures", "plots/history"]
+    read += ["gates"] if any(family.can("gates") for family in families) else []
+    read += ["frontier"] if any(family.can("curve") for family in families) else []
+    figures = {path for kind in KINDS for path in engines.code_of_figure(kind)}
+    code = sorted({*_code_of(["tables", "repeats"]), *figures})
+    deps = [DATASET, "workflow/published/accuracy.yaml", *_results(*read), *code]
+    outs = _results("tables", "figures", "parameters.json", "plots/accuracy.csv")
+    everything = [{"params.yaml": None}]
+    stage = _stage("tables, metrics and figures of all rows", ["reported"], everything, deps, outs)
+    return stage | {"metrics": _results("metrics.json")}
+
+
+def _page() -> dict[str, Any]:
+    read = ["codebook.json", "measures", "tables", "figures", "metrics.json", "parameters.json", "frontier"]
+    texts = [*(engines.template(name) for name in engines.PAGE), engines.captions()]
+    deps = [DATASET, RAW, *_results(*read), *texts, *_code_of(["report"])]
+    page = _results("report.html")
+    return _stage("everything about the run on one page", page, [], deps, page)
+
+
+def _card(params: Params) -> dict[str, Any]:
+    families = [params.family_of(name) for name in params.models]
+    code = sorted({path for family in families for path in _code_of(["card"], family)})
+    read = _results("holdout.parquet", "codebook.json", "tables", "metrics.json")
+    deps = [DATASET, RAW, *read, *(engines.template(name) for name in engines.CARD), *code]
+    outs = _results("${item}/card.md", "${item}/privacy.md")
+    keys = ["seed", "zeros", "rows", "models.${item}"]
+    stage = _stage("write the card of ${item}", outs[:1], keys, deps, outs)
+    return {"foreach": list(params.models), "do": stage}
