@@ -9,7 +9,7 @@ from pathlib import Path
 # The code of this clone, also where the environment has another one's installed.
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
-from modp.pipeline import engines
+from modp.pipeline import engines, warm
 from modp.base.config import check, load
 from modp.base.errors import InputError
 from modp.pipeline.params import BOOTSTRAP, DRAWN_FIGURES, GATE_FIGURES, MARGINALS, RELEASED, Params
@@ -56,6 +56,7 @@ PASSED_THROUGH = list(dict.fromkeys(v.model for v in PARAMS.variants if v.pass_t
 TRACED = [*STATIONARY, *PASSED_THROUGH]
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 SWEPT = {swept.row: swept for swept in PARAMS.swept}
+WARM = warm.Server()
 
 engines.trust_what_dvc_brought(RAW, RESULTS)
 
