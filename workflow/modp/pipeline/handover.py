@@ -20,8 +20,10 @@ INTERRUPTED = b"i"
 HEADER_BYTES = 8
 """The length of a request, sent before it together with standard input, output and error."""
 
-FREE = frozenset(("_", "OLDPWD", "PWD", "SHLVL", "TEMP", "TEMPDIR", "TMP", "TMPDIR"))
-"""Variables that are the job's own; in all others its environment must be the server's."""
+FREE = frozenset(
+    ("_", "OLDPWD", "PS1", "PS2", "PWD", "SHLVL", "TEMP", "TEMPDIR", "TMP", "TMPDIR"),
+)
+"""Variables that Snakemake and the shell set anew for each job; in all others, it must equal the server."""
 
 
 def likeness(environment: dict[str, str]) -> str:

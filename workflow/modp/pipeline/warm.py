@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import io
 import os
 import selectors
 import shutil
@@ -48,7 +49,7 @@ PR_SET_PDEATHSIG = 1
 PATIENCE_S = 5.0
 """A client that does not finish its request in this time is not served."""
 
-PACKAGE = Path(__file__).parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Server:
@@ -82,7 +83,7 @@ class Server:
     def stop(self) -> None:
         """End the server, and jobs that it still runs; its processor time is then this process's."""
         if self.process and self.process.stdin:
-            del os.environ[SOCKET]
+            os.environ.pop(SOCKET, None)
             self.process.stdin.close()
             self.process.wait()
             self.process = None
@@ -113,12 +114,11 @@ class _Forks:
         self.children: dict[socket.socket, int] = {}
         self.prepared: set[str] = set()
         self.selector = selectors.DefaultSelector()
-        self.waker, woken = socket.socketpair()
-        woken.setblocking(False)
-        self.woken = woken
-        signal.set_wakeup_fd(woken.fileno())
+        self.waker, self.woken = socket.socketpair()  # a signal writes to one end, to be read at the other
+        self.waker.setblocking(False)
+        signal.set_wakeup_fd(self.waker.fileno())
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for source in (sys.stdin, self.listener, self.waker):
+        for source in (sys.stdin, self.listener, self.woken):
             self.selector.register(source, selectors.EVENT_READ)
 
     def serve(self) -> _Request | None:
@@ -127,14 +127,14 @@ class _Forks:
             for source in [key.fileobj for key, _ in self.selector.select()]:
                 if source is sys.stdin:
                     return None
-                if source is self.waker:
-                    self.waker.recv(4096)
+                if source is self.woken:
+                    self.woken.recv(4096)
                     self._reap()
                 elif source is self.listener:
                     request = self._admit()
                     if request:
                         return request
-                elif source in self.children:
+                elif isinstance(source, socket.socket) and source in self.children:
                     self._hear(source)
 
     def end(self) -> None:
@@ -146,15 +146,15 @@ class _Forks:
     def _admit(self) -> _Request | None:
         """Fork for one client, or hang up on it; return the request in the child."""
         connection, _ = self.listener.accept()
-        try:
+        request = child = None
+        with contextlib.suppress(OSError, ValueError, SyntaxError):
             request = _received(connection)
-        except (OSError, ValueError, SyntaxError):
-            connection.close()
-            return None
-        child = self._fork(connection) if self._can_run(request) else None
+            if self._can_run(request):
+                child = self._fork(connection)
         if child == 0:
             return request
-        request.close()
+        if request:
+            request.close()
         if child:
             self.children[connection] = child
             self.selector.register(connection, selectors.EVENT_READ)
@@ -167,17 +167,16 @@ class _Forks:
         if step not in self.steps or request.likeness != self.likeness:
             return False
         if step not in self.prepared and self.code == _state_of_code():
-            _prepare(step)
+            with contextlib.suppress(Exception):  # the child will meet the same, and say so
+                _prepare(step)
             self.prepared.add(step)
         return self.code == _state_of_code() and _threads() == 1
 
-    def _fork(self, connection: socket.socket) -> int | None:
-        """Return 0 in the child; in the server the child's number, None if there can be none."""
+    def _fork(self, connection: socket.socket) -> int:
+        """Return 0 in the child, in the server the child's number."""
         server = os.getpid()
-        try:
-            child = os.fork()
-        except OSError:
-            return None
+        gc.freeze()  # so that a child's collector does not write to, and thereby copy, all that it shares
+        child = os.fork()
         with contextlib.suppress(OSError):  # both do it, since either may come first
             os.setpgid(child, child)
         if child:
@@ -233,7 +232,7 @@ def _threads() -> int:
 
 def _state_of_code() -> dict[str, tuple[int, int]]:
     """Return time and size of every module of this package, to see whether any has changed."""
-    stats = {str(path): path.stat() for path in PACKAGE.rglob("*.py")}
+    stats = {str(path): path.lstat() for path in PACKAGE.rglob("*.py")}
     return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in stats.items()}
 
 
@@ -247,22 +246,27 @@ def _received(connection: socket.socket) -> _Request:
     """
     connection.settimeout(PATIENCE_S)
     header, files, _, _ = socket.recv_fds(connection, HEADER_BYTES, 3)
-    text = b""
-    length = int.from_bytes(header, "big")
-    while len(text) < length:
-        more = connection.recv(length - len(text))
-        if not more:
-            raise ConnectionError
-        text += more
-    connection.settimeout(None)
-    return _Request(**ast.literal_eval(text.decode()), files=files)
+    try:
+        left = int.from_bytes(header, "big")
+        text = b""
+        while left > len(text):
+            more = connection.recv(left - len(text))
+            if not more:
+                raise ConnectionError
+            text += more
+        connection.settimeout(None)
+        return _Request(**ast.literal_eval(text.decode()), files=files)
+    except BaseException:
+        for file in files:
+            os.close(file)
+        raise
 
 
 def _prepare(step: str) -> None:
-    """Import what a step runs. What cannot be imported is left to the child, which will say so."""
+    """Import what a step runs, but for what cannot be imported."""
     from modp.pipeline.engines import modules_of
 
-    files = [Path(name).absolute() for name in modules_of(step)]
+    files = [Path(name).resolve() for name in modules_of(step)]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     own = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
     late = [name for word, names in LATE.items() if word in text for name in names]
@@ -270,9 +274,7 @@ def _prepare(step: str) -> None:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     if "numba" in sys.modules:
-        with contextlib.suppress(Exception):
-            _prepare_numba()
-    gc.freeze()  # so that a child's collector does not write to, and thereby copy, all that it shares
+        _prepare_numba()
 
 
 def _prepare_numba() -> None:
@@ -293,7 +295,8 @@ def _stand_in(request: _Request) -> int:
     os.environ.clear()
     os.environ.update(request.environment)
     tempfile.tempdir = None
-    sys.stdout.reconfigure(line_buffering=os.isatty(1))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=os.isatty(1))
     from modp import __main__ as program
 
     sys.argv = [program.__file__, *request.arguments]
