@@ -22,7 +22,7 @@ from modp.pipeline import engines, handover, warm
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is for Linux")
 
 TOY = """
-import json, os, signal, subprocess, sys, time
+import atexit, json, os, signal, subprocess, sys, time
 from pathlib import Path
 from modp.base.errors import InputError
 
@@ -56,6 +56,7 @@ def bad_code(options, log):
     raise ValueError("crashed")
 
 def leaves(options, log):
+    atexit.register(print, "left")
     sys.exit(7)
 
 def complains(options, log):

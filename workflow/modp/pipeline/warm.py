@@ -295,6 +295,7 @@ def _stand_in(request: _Request) -> int:
     os.environ.clear()
     os.environ.update(request.environment)
     tempfile.tempdir = None
+    atexit._clear()  # what libraries want done at the end of the server, which takes apart what is shared
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=os.isatty(1))
     from modp import __main__ as program
@@ -313,7 +314,7 @@ def _stand_in(request: _Request) -> int:
 
 
 def _leave(status: int) -> None:
-    """End this process as Python would, but without taking apart what it shares with the server."""
+    """End this process as Python would, but without taking apart, and so copying, what it shares."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
