@@ -48,6 +48,9 @@ def facts(options, log):
     }))
     log("said")
 
+def terminal(options, log):
+    print(sys.stdin.isatty(), sys.stdout.isatty(), sys.stderr.isatty(), sys.stdout.line_buffering)
+
 def bad_input(options, log):
     raise InputError("no good")
 
@@ -147,7 +150,7 @@ def surroundings(package, tmp_path_factory) -> dict[str, str]:
         "PYTHONPATH": str(package),
         "TOY_IMPORTS": str(tmp_path_factory.mktemp("toy") / "imports"),
     }
-    hidden = {handover.SOCKET, "MODP_WARM", "PYTEST_CURRENT_TEST"}
+    hidden = {handover.SOCKET, "MODP_WARM", "PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED"}
     return {name: value for name, value in os.environ.items() if name not in hidden} | more
 
 
@@ -194,6 +197,22 @@ def test_a_step_ends_as_it_would_by_itself(run, does, status):
     assert served.stderr.splitlines()[-1:] == alone.stderr.splitlines()[-1:]
     if does != "facts":
         assert served.stdout == alone.stdout
+
+
+@pytest.mark.parametrize("more", [{}, ALONE])
+def test_a_step_knows_a_terminal_when_it_writes_to_one(run, more):
+    theirs, ours = os.openpty()
+    subprocess.run(
+        command("--do", "terminal"),
+        env=run.environment | more,
+        stdin=ours,
+        stdout=ours,
+        stderr=ours,
+        check=True,
+    )
+    assert os.read(theirs, 100).split() == [b"True"] * 4
+    os.close(theirs)
+    os.close(ours)
 
 
 def test_a_wrong_option_is_told_in_the_same_words(run):
