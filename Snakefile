@@ -32,5 +32,15 @@ rule all:
         rules.cards.input,
 
 
+onstart:
+    if engines.starts_jobs_here(workflow):
+        WARM.start()
+
+
 onsuccess:
+    WARM.stop()
     finish(workflow)
+
+
+onerror:
+    WARM.stop()

@@ -37,7 +37,8 @@ INSTEAD = {
     "snakemake epsilon --cores 2": "snakemake epsilon --cores 2 --dry-run",
     # Two experiments, of which one only repeats the run in the folder, up to the stage that tells them apart.
     "dvc exp run --queue -S models.model_5_15.blades=3,5 -S models.model_5_15.reduced=10,15": (
-        "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4 fit_blades@model_5_15"
+        "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4"
+        " fit_blades@model_5_15"
     ),
     # The paper's data would have to be fetched.
     "snakemake paper --cores 2 --config dataset=stums": (

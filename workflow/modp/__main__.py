@@ -1,18 +1,22 @@
 """Run one step of the pipeline: ``python -m modp STEP --help``."""
 
-import argparse
-import importlib
 import sys
-import time
-from pathlib import Path
 
-from modp.base.errors import InputError
-from modp.base.output import Log
-from modp.pipeline.steps import STEPS
+from modp.pipeline import handover
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one step; return 0, or 1 with a message if what the user gave cannot be used."""
+    # Here, since a process that hands its step over has no need of them.
+    import argparse
+    import importlib
+    import time
+    from pathlib import Path
+
+    from modp.base.errors import InputError
+    from modp.base.output import Log
+    from modp.pipeline.steps import STEPS
+
     began = time.monotonic()
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="python -m modp", description=__doc__)
@@ -37,4 +41,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    status = handover.run_elsewhere(sys.argv[1:])
+    raise SystemExit(main() if status is None else status)

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
-from modp.pipeline import engines, stages
+from modp.pipeline import engines, stages, warm
 from modp.base.config import check, load
 from modp.base.errors import InputError
 from modp.pipeline.params import BOOTSTRAP, MARGINALS, Params
@@ -49,6 +49,7 @@ PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
 TABLES = ["accuracy", "three_way", "privacy", "attacks", "mixing", "questions"]
 TABLES += ["answers_by_blade"] if PARAMS.answers_by_blade else []
 PUBLISHED = "workflow/published/accuracy.yaml"
+WARM = warm.Server()
 
 
 def models_that_can(part):

@@ -116,6 +116,12 @@ def _put_first(variable: str, folder: Path) -> None:
     os.environ[variable] = os.pathsep.join([str(folder), *others])
 
 
+def starts_jobs_here(workflow: Any) -> bool:
+    """Whether a Snakemake run starts jobs that a server of its own, :mod:`modp.pipeline.warm`, can run."""
+    wanted = os.environ.get("MODP_WARM") != "0" and sys.platform == "linux"
+    return wanted and workflow.is_main_process and workflow.local_exec
+
+
 def inside_dvc() -> bool:
     """Whether this process was started by a stage of DVC, which then does the recording."""
     return "DVC_STAGE" in os.environ
