@@ -76,7 +76,7 @@ class _Dumper(yaml.SafeDumper):
 
 def stages(params: Params) -> dict[str, Any]:
     """Return the stages in the order of the work."""
-    found: dict[str, Any] = {"acquire": _acquire(), "code": _code()}
+    found: dict[str, Any] = {"acquire": _acquire(), "code": _code(params)}
     families = list(dict.fromkeys(params.family_of(name).name for name in params.models))
     by_family = {
         name: [model for model in params.models if params.family_of(model).name == name] for name in families
@@ -116,13 +116,18 @@ def _acquire() -> dict[str, Any]:
     return _stage("fetch or copy the source files", ["acquired"], ["dataset", "census"], deps, kept)
 
 
-def _code() -> dict[str, Any]:
+def _written(params: Params, *keys: str) -> list[str]:
+    """Those keys that params.yaml has; DVC wants no others."""
+    return [key for key in keys if key in params.model_fields_set]
+
+
+def _code(params: Params) -> dict[str, Any]:
     desc = "merge, cut into deciles, hold out, draw and measure the two ends"
-    params = ["dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook"]
+    keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook")
     deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
     ends = ("holdout.parquet", "bootstrap.parquet", "marginals.parquet")
     outs = _results(*CODED, *ends, "measures/bootstrap", "measures/marginals")
-    return _stage(desc, ["coded"], params, deps, outs)
+    return _stage(desc, ["coded"], keys, deps, outs)
 
 
 def _fit(family: Family, models: Sequence[str]) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
         if row.model in models
     }
     row = "${item.model}/${item.name}"
-    keys = ["seed", "device", "zeros", "attacked", "paper_notebook", "rows"]
+    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook", "rows")
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
     deps += _results("instances/${item.model}") if family.can("instances") else []
     deps += _code_of(["draw", "measure"], family)

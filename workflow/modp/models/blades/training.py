@@ -97,7 +97,8 @@ class Trainer:
         self.between = between_questions(torch.from_numpy(block_starts)).to(device)
         self.blocks = question_blocks(torch.from_numpy(block_starts)).to(device)
         self.shards = SHARDS if device.type == "cpu" else 1
-        self.pool = ThreadPoolExecutor(max_workers=max(1, min(threads, self.shards)))
+        workers = min(threads, self.shards)
+        self.pool = ThreadPoolExecutor(max_workers=workers) if workers > 1 else None
         self.parameters = list(model.parameters())
         self.true = self._sum(self._map(self._true_crosstab, self._all_rows()))
 
@@ -197,7 +198,7 @@ class Trainer:
         return torch.arange(len(self.columns), device=self.device).split(EVALUATION_ROWS)
 
     def _map(self, work: Callable, parts: Iterable) -> Iterable:
-        return self.pool.map(work, parts)
+        return self.pool.map(work, parts) if self.pool else map(work, parts)
 
     @staticmethod
     def _sum(parts: Iterable[torch.Tensor]) -> torch.Tensor:
