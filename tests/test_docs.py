@@ -1,5 +1,6 @@
 """Every command of the documents runs, in the order of the page, on a small configuration."""
 
+import importlib
 import re
 import shlex
 import shutil
@@ -85,6 +86,16 @@ def test_commands_of_the_documents_run(page, finished, tmp_path):
         (other / "results/sample/figures/accuracy.png").unlink()
         drawn = run(other, "snakemake", "figures", "--cores", "2")
         assert "accuracy drawn" in drawn and "trained on" not in drawn
+
+
+def test_every_place_that_the_documents_name_is_there():
+    text = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(modp[\w.]+):(\w+)`", text)
+    assert len(named) > 25
+    for module, name in named:
+        assert hasattr(importlib.import_module(module), name), f"{module}:{name}"
+    for number in range(1, 13):
+        assert re.search(rf"equations? (\d+, )*{number}\b", text), f"equation {number} of the paper"
 
 
 def test_links_of_the_documents_lead_somewhere():

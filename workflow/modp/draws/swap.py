@@ -54,7 +54,7 @@ def swap(
     """Exchange answers to one question between two records, as long as the discrepancy falls.
 
     The discrepancy is the sum over cells between questions of the squared log ratio d (paper,
-    equation 9, pseudocount 1). A pass goes through the questions in random order and for each
+    equation 11, pseudocount 1). A pass goes through the questions in random order and for each
     through random pairs of records. Every category's own count stays as it is, and no exchange
     gives a record a structural zero.
 

@@ -169,7 +169,7 @@ def drawn_order(names: Sequence[str], order: Sequence[str]) -> list[int]:
 def contour(level: float, d: np.ndarray) -> np.ndarray:
     """Return the z at which the figure of merit of ``d`` equals ``level``, NaN where there is none.
 
-    2 / (d0/d + z0/z) = level, solved for z (paper, equation 10).
+    2 / (d0/d + z0/z) = level, solved for z (paper, equation 12).
     """
     rest = 2 / level - np.divide(D0, d, out=np.full(np.shape(d), np.inf), where=d > 0)
     return np.divide(Z0, rest, out=np.full(np.shape(d), np.nan), where=rest > 0)

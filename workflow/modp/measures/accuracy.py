@@ -22,7 +22,7 @@ def scaled(synthetic: np.ndarray, n_true: int, n_synthetic: int, paper_notebook:
 
 
 def log_ratio(true: np.ndarray, synthetic: np.ndarray, pseudocount: float = PSEUDOCOUNT) -> np.ndarray:
-    """Return ln((C_syn + c) / (C_true + c)), whose size is d (paper, equation 9).
+    """Return ln((C_syn + c) / (C_true + c)), whose size is d (paper, equation 11).
 
     Both counts are taken as they are: scale them to equal totals first (:func:`scaled`).
     """
@@ -32,7 +32,7 @@ def log_ratio(true: np.ndarray, synthetic: np.ndarray, pseudocount: float = PSEU
 def z_value(
     true: np.ndarray, synthetic: np.ndarray, n_true: int, n_synthetic: int, pseudocount: float = PSEUDOCOUNT
 ) -> np.ndarray:
-    """Return the z statistic of two binomial proportions (paper, equation 8).
+    """Return the z statistic of two binomial proportions (paper, equation 10).
 
     ``synthetic`` are counts among ``n_synthetic`` records, not scaled. The pseudocount is added
     to the true count and, in proportion to the number of records, to the synthetic one, so that
@@ -52,7 +52,7 @@ def z_value(
 
 
 def figure_of_merit(d: np.ndarray, z: np.ndarray, paper_notebook: bool = False) -> np.ndarray:
-    """Return 2 / (d0/|d| + z0/|z|) with d0 = 0.1, z0 = 1 (paper, equation 10); 0 where d or z is 0.
+    """Return 2 / (d0/|d| + z0/|z|) with d0 = 0.1, z0 = 1 (paper, equation 12); 0 where d or z is 0.
 
     The notebook, and with it the paper's Figures 8 and 9, leave the factor 2 out.
     """

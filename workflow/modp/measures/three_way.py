@@ -36,7 +36,7 @@ def compare(
 ) -> ThreeWay:
     """Compare three-way crosstabs over cells with at least ``FEWEST`` true records.
 
-    Synthetic counts are scaled to the number of true records; d as in the paper's equation 9 with
+    Synthetic counts are scaled to the number of true records; d as in the paper's equation 11 with
     pseudocount 1. Without such cells, or without synthetic records, measures are NaN.
 
     Parameters

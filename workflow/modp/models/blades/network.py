@@ -23,7 +23,7 @@ class Blades(nn.Module):
     """Parallel minus-one logistic maps, averaged with weights that a gate computes.
 
     The paper's ``MultiBladeModel``: prediction = sum_b gate_b(R) Sigmoid(L_b R + c_b), where the
-    weights of each L_b from a question to itself are zero (its equations 5 and 6). They are
+    weights of each L_b from a question to itself are zero (its equations 7 and 8). They are
     masked in the forward pass, so that no optimiser step can make a blade predict a question
     from itself. The gate sees the whole record, but only through one number a blade.
     """
