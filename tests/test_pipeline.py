@@ -86,7 +86,7 @@ SMALL = {
 }
 LIGHT = SMALL | {
     "models": {name: model for name, model in SMALL["models"].items() if name != "model_1_1"},
-    "rows": [row for row in SMALL["rows"] if row["name"] not in ("plain", "sequential")],
+    "rows": [row for row in SMALL["rows"] if row["model"] != "model_1_1" and row["name"] != "sequential"],
     "figures": {"fig06_pair": SMALL["figures"]["fig06_pair"]},
 }
 """One model of each family, for runs that differ in their data."""
