@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from modp.base.errors import InputError
-from modp.survey.codebook import Category, Codebook, Question
+from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 from modp.survey.questions import (
-    MAX_CATEGORIES,
     MISSING,
     CategoryRecipe,
     DecileRecipe,
