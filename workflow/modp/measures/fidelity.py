@@ -1,4 +1,4 @@
-"""How near one synthetic table comes: every cell of its crosstab against the true one, and what is counted."""
+"""How near one synthetic table comes: its crosstab cell by cell against the true one, and what is counted."""
 
 from dataclasses import dataclass
 

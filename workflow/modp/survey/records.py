@@ -61,7 +61,7 @@ class Records:
         return one_hot(self.codes, self.block_starts)
 
     @classmethod
-    def read(cls, path: Path, codebook: Codebook) -> "Records":
+    def read(cls, path: str | Path, codebook: Codebook) -> "Records":
         """Read the records of a Parquet file; raise InputError if they are of another codebook."""
         return cls(read(path, codebook)[0], codebook)
 
@@ -103,7 +103,7 @@ class Records:
         }
         return pd.DataFrame(columns)
 
-    def write(self, path: Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+    def write(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
         """Write the records as Parquet, followed by ``extra`` columns; see :func:`write`."""
         write(path, self.codes, self.codebook, extra)
 
@@ -121,7 +121,7 @@ def one_hot(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
 
 
 def write(
-    path: Path, codes: np.ndarray, codebook: Codebook, extra: Mapping[str, np.ndarray] | None = None
+    path: str | Path, codes: np.ndarray, codebook: Codebook, extra: Mapping[str, np.ndarray] | None = None
 ) -> None:
     """Write coded records as Parquet.
 
@@ -139,7 +139,7 @@ def write(
 
 
 def read(
-    path: Path, codebook: Codebook, extra: Sequence[str] = ()
+    path: str | Path, codebook: Codebook, extra: Sequence[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Read what :func:`write` wrote.
 
@@ -163,7 +163,7 @@ def read(
     return codes, {name: table.column(name).to_numpy() for name in extra}
 
 
-def _indices(column: pa.DictionaryArray, question: Question, path: Path) -> np.ndarray:
+def _indices(column: pa.DictionaryArray, question: Question, path: str | Path) -> np.ndarray:
     if column.null_count:
         raise InputError(f"{path}: {question.name} has blanks, which the codebook does not know")
     return _places(column.dictionary.to_pylist(), question, str(path))[column.indices.to_numpy()]
