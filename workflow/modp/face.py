@@ -7,7 +7,7 @@ its row, and ``device="cpu"`` on a machine without a GPU, both give the same rec
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal, Self, TypeVar, get_args
 
@@ -143,8 +143,8 @@ class FittedModel:
         found = self._family()
         with self._torch_as_it_was():
             wanted = getattr(row, "instances", 0)
-            like_fit = _work(self.name, work.seed, work.threads, work.device, work.zeros, not work.log.quiet)
-            instances = found.instances(self.model, records, wanted, like_fit) if wanted else []
+            untreated = replace(work, name=self.name)  # they are the model's, whatever the row
+            instances = found.instances(self.model, records, wanted, untreated) if wanted else []
             drawn = found.draw(self.model, records, row, work, instances)
         return Synthetic(drawn.codes, self.codebook, drawn.record, drawn.entropy_bits)
 

@@ -153,14 +153,14 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
         "exact_train": attacks.exact_matches(released.codes, train.codes[:level]),
         "exact_holdout": attacks.exact_matches(released.codes, holdout.codes[:level]),
     }
-    sides = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
-    found |= attacks.closest(released.codes[:MOST], *sides, rng)
+    ours, theirs = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
+    found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
     people = train[: min(level, MOST)], holdout[: min(level, MOST)]
     curves = []
-    for name, scores in _scores(options, people, released, train).items():
-        found[f"{name}_auc"] = attacks.auc(*scores)
-        found[f"{name}_tpr"] = attacks.true_positives(*scores, rng)
-        curves.append(_thinned(*attacks.roc(*scores)).assign(attack=name))
+    for name, (inside, outside) in _scores(options, people, released, train).items():
+        found[f"{name}_auc"] = attacks.auc(inside, outside)
+        found[f"{name}_tpr"] = attacks.true_positives(inside, outside, rng)
+        curves.append(_thinned(*attacks.roc(inside, outside)).assign(attack=name))
     lines = [_line(name, "", estimate) for name, estimate in found.items()]
     members, others = (side.codes[:MOST_GUESSED] for side in people)
     for question in (q for q in options.attacked if q in codebook.names):

@@ -318,7 +318,7 @@ class QuestionSet(Strict):
                 )
         chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
-            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
+            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states.items())))
         kept = {q.name for q in chosen}
         content = {
             "name": self.name,
