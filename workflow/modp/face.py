@@ -359,7 +359,7 @@ class Private(FittedModel):
 
         Parameters
         ----------
-        records : the true ones, n of them; their number is taken to be public
+        records : the true ones; the released table has about as many
         epsilon, delta : of differential privacy, with or without any one record; epsilon at most 100
         seed : of everything but the noise, which comes from the operating system and cannot be repeated
         name, threads, progress : as in :meth:`Stationary.fit`
