@@ -127,7 +127,8 @@ def _place(location: tuple[str | int, ...], values: Any) -> str:
         inside = part in node if isinstance(node, dict) else isinstance(node, list) and isinstance(part, int)
         if part in TYPES or (not inside and at < len(location) - 1):
             continue
-        node = node[part] if inside and not (isinstance(node, list) and part >= len(node)) else None
+        behind = isinstance(node, list) and isinstance(part, int) and part >= len(node)
+        node = node[part] if inside and not behind else None
         parts.append(str(part))
         chosen = False
         if at == 1 and location[0] == "questions" and isinstance(node, dict):

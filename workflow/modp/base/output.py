@@ -11,18 +11,22 @@ FINISHED = re.compile(r"^(\S+) finished at (\S+) after ([\d.]+) s$", re.MULTILIN
 
 
 class Log:
-    """Messages for a person, on the terminal and in the job's log file."""
+    """Messages for a person, on the terminal and in the job's log file.
 
-    def __init__(self, path: Path | None):
+    A ``quiet`` one leaves the terminal alone.
+    """
+
+    def __init__(self, path: Path | None = None, quiet: bool = False):
         """Start a new log file at ``path``, if given."""
-        self.path = path
+        self.path, self.quiet = path, quiet
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("")
 
     def __call__(self, text: str) -> None:
         """Say ``text``."""
-        print(text, file=sys.stderr, flush=True)
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
         self.only_file(text)
 
     def only_file(self, text: str) -> None:

@@ -7,6 +7,7 @@ from modp.base import seeds
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
 from modp.draws import independent
+from modp.measures.ends import BOOTSTRAP, MARGINALS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +22,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw as many records as there are."""
     true = coded(options.records, options.codebook)
     codes = true.codes
-    rows = seeds.generator(options.seed, "bootstrap").integers(0, len(codes), len(codes))
-    shuffled = independent.shuffled(codes, seeds.generator(options.seed, "marginals"))
-    for target, drawn in ((options.bootstrap, codes[rows]), (options.marginals, shuffled)):
+    resampled = independent.resampled(codes, seeds.generator(options.seed, BOOTSTRAP))
+    shuffled = independent.shuffled(codes, seeds.generator(options.seed, MARGINALS))
+    for target, drawn in ((options.bootstrap, resampled), (options.marginals, shuffled)):
         with written(target) as path:
             true.of(drawn).write(path)
     log(f"{len(codes):,} records resampled, and as many of independent answers")

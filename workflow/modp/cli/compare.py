@@ -33,7 +33,7 @@ class _Run:
     def has(self, file: str) -> bool:
         return self.files.exists(f"{self.folder}/{file}")
 
-    def bytes(self, file: str) -> bytes:
+    def content(self, file: str) -> bytes:
         try:
             return self.files.cat_file(f"{self.folder}/{file}")
         except FileNotFoundError:
@@ -43,12 +43,12 @@ class _Run:
             ) from None
 
     def json(self, file: str) -> Any:
-        return json.loads(self.bytes(file))
+        return json.loads(self.content(file))
 
     def spreads(self) -> dict[str, repeats.Spread]:
         if not self.has(REPEATS):
             return {}
-        return repeats.spreads(_table(self.bytes(REPEATS)))
+        return repeats.spreads(_table(self.content(REPEATS)))
 
     def figures(self) -> dict[str, bytes]:
         found = self.files.glob(f"{self.folder}/figures/*.png")

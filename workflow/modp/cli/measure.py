@@ -15,11 +15,9 @@ from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded, read_drawn
 from modp.crosstabs.cells import Zeros
 from modp.crosstabs.identical import multiplicity
-from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
 from modp.draws import independent
-from modp.draws.postprocess import violations
-from modp.measures import accuracy, attacks, crowds, three_way
+from modp.measures import accuracy, attacks, crowds, fidelity, three_way
 from modp.measures.attacks import Estimate
 from modp.models.family import Drawn
 from modp.models.registry import FAMILIES, family
@@ -81,26 +79,20 @@ def _compare(
     options: argparse.Namespace, true: Records, synthetic: Records, drawn: Drawn | None, log: Log
 ) -> None:
     """Compare crosstabs, of two questions cell by cell, of three by a summary."""
-    codebook, starts = true.codebook, true.block_starts
-    first, second = np.triu_indices(int(starts[-1]))
-    true_counts = crosstab(true)[first, second]
-    counts = crosstab(synthetic)[first, second]
-    totals = len(true), len(synthetic)
-    judged = accuracy.scaled(counts, *totals, options.paper_notebook)
-    log_ratio = accuracy.log_ratio(true_counts, judged)
-    z = accuracy.z_value(true_counts, counts, *totals)
+    codebook = true.codebook
+    cells = fidelity.cells(true, synthetic, options.paper_notebook)
     names = pa.array(codebook.columns)
     table = pa.table(
         {
-            "first": pa.DictionaryArray.from_arrays(pa.array(first, pa.int16()), names),
-            "second": pa.DictionaryArray.from_arrays(pa.array(second, pa.int16()), names),
-            "between": accuracy.cell_sets(starts)["between"],
-            "true": true_counts,
-            "synthetic": counts,
-            "scaled": accuracy.scaled(counts, *totals),
-            "log_ratio": log_ratio,
-            "z": z,
-            "merit": accuracy.figure_of_merit(log_ratio, z, options.paper_notebook),
+            "first": pa.DictionaryArray.from_arrays(pa.array(cells.first, pa.int16()), names),
+            "second": pa.DictionaryArray.from_arrays(pa.array(cells.second, pa.int16()), names),
+            "between": accuracy.cell_sets(true.block_starts)["between"],
+            "true": cells.true,
+            "synthetic": cells.synthetic,
+            "scaled": cells.scaled,
+            "log_ratio": cells.log_ratio,
+            "z": cells.z,
+            "merit": cells.merit,
         }
     )
     with written(options.cells) as path:
@@ -112,18 +104,15 @@ def _compare(
         names = dict(enumerate(codebook.names))
         named = found.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
-    held = violations(synthetic, zeros_of(options.zeros, true))
     bits = drawn.entropy_bits.compressed() if drawn else np.zeros(0)
     summary = {
-        "records": len(synthetic),
-        "zero_records": int(held.sum()),
-        "entropy_bits": float(np.median(bits)) if len(bits) else None,
+        **fidelity.counted(synthetic, bits, zeros_of(options.zeros, true)),
         "three_way": found.cells.to_dict(),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")
     if len(synthetic):
-        log(f"{options.row}: median |ln ratio| {np.median(np.abs(log_ratio)):.4f} over all cells")
+        log(f"{options.row}: median |ln ratio| {np.median(np.abs(cells.log_ratio)):.4f} over all cells")
     else:
         log(f"{options.row} holds no records: every measure of it is undefined (NaN)")
 
@@ -164,14 +153,14 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
         "exact_train": attacks.exact_matches(released.codes, train.codes[:level]),
         "exact_holdout": attacks.exact_matches(released.codes, holdout.codes[:level]),
     }
-    sides = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
-    found |= attacks.closest(released.codes[:MOST], *sides, rng)
+    ours, theirs = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
+    found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
     people = train[: min(level, MOST)], holdout[: min(level, MOST)]
     curves = []
-    for name, scores in _scores(options, people, released, train).items():
-        found[f"{name}_auc"] = attacks.auc(*scores)
-        found[f"{name}_tpr"] = attacks.true_positives(*scores, rng)
-        curves.append(_thinned(*attacks.roc(*scores)).assign(attack=name))
+    for name, (inside, outside) in _scores(options, people, released, train).items():
+        found[f"{name}_auc"] = attacks.auc(inside, outside)
+        found[f"{name}_tpr"] = attacks.true_positives(inside, outside, rng)
+        curves.append(_thinned(*attacks.roc(inside, outside)).assign(attack=name))
     lines = [_line(name, "", estimate) for name, estimate in found.items()]
     members, others = (side.codes[:MOST_GUESSED] for side in people)
     for question in (q for q in options.attacked if q in codebook.names):

@@ -104,7 +104,11 @@ def _cells(
 
 def _pictures(files: Sequence[Path], shown: dict[str, Any]) -> list[page.Picture]:
     of_name = {path.stem: path for path in files}
-    return [page.picture(n, *shown[n], of_name[n].read_bytes()) for n in page.in_order(list(of_name))]
+    found = []
+    for name in page.in_order(list(of_name)):
+        caption, of = shown[name]
+        found.append(page.picture(name, caption, of, of_name[name].read_bytes()))
+    return found
 
 
 def _this_run(logs: Sequence[Path]) -> dict[str, Any]:

@@ -4,12 +4,13 @@ import argparse
 import json
 from pathlib import Path
 
+from modp.base.config import Strict
 from modp.base.output import Log, written
 from modp.pipeline.params import Params
 from modp.pums.where import Dataset
 from modp.survey.questions import QuestionSet
 
-FILES = {"params": Params, "dataset": Dataset, "questions": QuestionSet}
+FILES: dict[str, type[Strict]] = {"params": Params, "dataset": Dataset, "questions": QuestionSet}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

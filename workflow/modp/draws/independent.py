@@ -74,3 +74,8 @@ def pass_through(drawn: np.ndarray, true: np.ndarray, p: float, rng: np.random.G
 def shuffled(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Permute each question's answers (n, Q) by themselves: the marginals stay, all else goes."""
     return np.column_stack([rng.permutation(column) for column in codes.T])
+
+
+def resampled(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many records (n, Q) as there are, with replacement: a bootstrap resample."""
+    return codes[rng.integers(0, len(codes), len(codes))]

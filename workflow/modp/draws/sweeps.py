@@ -192,7 +192,7 @@ def sweep(
 
 def question_order(seed: int, number: int, questions: int) -> np.ndarray:
     """Return the order of the questions in a sweep: int64 (Q,)."""
-    return np.argsort(_words(seed, number, ORDER[None], questions)[0], kind="stable")
+    return np.argsort(_words(seed, number, np.array([ORDER]), questions)[0], kind="stable")
 
 
 def uniform_numbers(seed: int, number: int, n: int, questions: int) -> np.ndarray:

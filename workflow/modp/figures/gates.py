@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from modp.figures import style
@@ -96,8 +97,8 @@ def triangle(weights: np.ndarray, title: str) -> Figure:
     axis.set_axis_off()
     style.note(
         axis,
-        f"{style.share((weights > ALONE).any(axis=1))} of the records weigh one blade above {ALONE:g},\n"
-        f"{style.share((weights > 0.1).all(axis=1))} weigh all three above 0.1",
+        f"{style.share(np.any(weights > ALONE, axis=1))} of the records weigh one blade above {ALONE:g},\n"
+        f"{style.share(np.all(weights > 0.1, axis=1))} weigh all three above 0.1",
     )
     return figure
 
@@ -170,9 +171,12 @@ def co_assignment(pairs: Sequence[tuple[str, np.ndarray, str, np.ndarray]], titl
     style.use()
     width = style.COLUMN_IN if len(pairs) == 1 else 1.9 * style.COLUMN_IN
     figure, axes = plt.subplots(
-        1, len(pairs), figsize=(width, 0.9 * style.COLUMN_IN), squeeze=False, layout="constrained"
+        1,
+        len(pairs),
+        figsize=(width, 0.9 * style.COLUMN_IN),
+        squeeze=False,
+        layout=ConstrainedLayoutEngine(wspace=0.06),
     )
-    figure.get_layout_engine().set(wspace=0.06)
     style.head(figure, title)
     for axis, (name_a, a, name_b, b) in zip(axes[0], pairs, strict=True):
         counts = _joint(a, b)

@@ -1,12 +1,14 @@
 """The accuracy of single crosstab cells: d, z and their blend (the paper's Figures 7, 8 and 9)."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from modp.figures import style
 from modp.figures.given import Given
@@ -64,10 +66,10 @@ def z_against_d(d: np.ndarray, z: np.ndarray, true_counts: np.ndarray, title: st
     true_counts : shape (cells,)
     """
     style.use()
-    figure = plt.figure(figsize=(style.COLUMN_IN, style.COLUMN_IN), layout="constrained")
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0, hspace=0)
+    figure = plt.figure(figsize=(style.COLUMN_IN, style.COLUMN_IN), layout=layout)
     style.head(figure, title)
     grid = figure.add_gridspec(2, 2, width_ratios=(4, 1), height_ratios=(1, 4), wspace=0, hspace=0)
-    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0, hspace=0)
     axis = figure.add_subplot(grid[1, 0])
     above = figure.add_subplot(grid[0, 0], sharex=axis)
     right = figure.add_subplot(grid[1, 1], sharey=axis)
@@ -220,7 +222,13 @@ def _contours(axis: Axes) -> None:
     )
 
 
-def _marginal(axis: Axes, values: np.ndarray, limit: float, width: float, orientation: str) -> None:
+def _marginal(
+    axis: Axes,
+    values: np.ndarray,
+    limit: float,
+    width: float,
+    orientation: Literal["vertical", "horizontal"],
+) -> None:
     edges = np.arange(0, limit + width, width)
     counts = np.histogram(values, edges)[0]
     axis.stairs(counts, edges, orientation=orientation, fill=True, color="0.6")

@@ -262,7 +262,7 @@ def drawn_by_every_run(things: Mapping[Of, Sequence[str]]) -> dict[str, tuple[st
     ----------
     things : the rows or models that there are, by what a kind may be of
     """
-    found = {}
+    found: dict[str, tuple[str, list[str]]] = {}
     for name, kind in KINDS.items():
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}

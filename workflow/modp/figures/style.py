@@ -81,8 +81,10 @@ def note(axis: Axes, text: str) -> None:
 def absent(axis: Axes) -> None:
     """Say that there is nothing to draw."""
     box = {"facecolor": "white", "edgecolor": "none"}
-    middle = {"ha": "center", "va": "center", "transform": axis.transAxes}
-    axis.text(0.5, 0.5, "no records", color=GUIDE, bbox=box, zorder=5, **middle)
+    middle = axis.transAxes
+    axis.text(
+        0.5, 0.5, "no records", color=GUIDE, bbox=box, zorder=5, ha="center", va="center", transform=middle
+    )
 
 
 def percent(share: float) -> str:

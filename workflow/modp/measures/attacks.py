@@ -190,7 +190,8 @@ def auc(members: np.ndarray, others: np.ndarray) -> Estimate:
 def _placed(scores: np.ndarray, among: np.ndarray) -> np.ndarray:
     """The share of the others below each score, ties ½."""
     ordered = np.sort(among)
-    return sum(np.searchsorted(ordered, scores, side) for side in ("left", "right")) / (2 * len(among))
+    below, not_above = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
+    return (below + not_above) / (2 * len(among))
 
 
 def roc(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from modp.crosstabs.cells import Zeros
     from modp.survey.codebook import Codebook
     from modp.survey.records import Records
 
@@ -55,7 +56,7 @@ class Work:
     seed: int
     threads: int = 1
     device: str = "auto"
-    zeros: str = "sample"
+    zeros: Zeros = "sample"
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
 

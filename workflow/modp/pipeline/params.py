@@ -1,7 +1,7 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -66,8 +66,12 @@ class Grids(Strict):
     epsilons: list[float] = Field(default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1)
 
 
-MODELS = Annotated[Union[tuple(f.recipe for f in families())], Field(discriminator="family")]  # noqa: UP007
-ROWS = Union[tuple(f.row for f in families())]  # noqa: UP007
+if TYPE_CHECKING:
+    MODELS: TypeAlias = Recipe
+    ROWS: TypeAlias = Row
+else:
+    MODELS = Annotated[Union[tuple(f.recipe for f in families())], Field(discriminator="family")]  # noqa: UP007
+    ROWS = Union[tuple(f.row for f in families())]  # noqa: UP007
 OLD = {
     "stationary": "models go together under 'models', each with its family: 'family: stationary'",
     "private": "models go together under 'models', each with its family: 'family: private'",
@@ -98,8 +102,8 @@ class Params(Strict):
     instances: int = Field(ge=1)
     zeros: Zeros
     paper_notebook: bool = False
-    models: dict[Name, MODELS] = Field(min_length=1)  # type: ignore[valid-type]
-    rows: list[ROWS]  # type: ignore[valid-type]
+    models: dict[Name, MODELS] = Field(min_length=1)
+    rows: list[ROWS]
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
@@ -161,9 +165,9 @@ class Params(Strict):
             most = self.family_of(name).most_rows
             if most is not None and len(row_names) > most:
                 raise ValueError(f"rows: {name} releases one table, but has {len(row_names)} rows")
-        for row in self.names:
-            if self.names.count(row) > 1:
-                raise ValueError(f"the row {row} is listed twice under 'rows'")
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise ValueError(f"the row {name} is listed twice under 'rows'")
         for name, figure in self.figures.items():
             self._check_figure(f"figures.{name}", figure)
         if self.answers_by_blade:

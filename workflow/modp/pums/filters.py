@@ -67,5 +67,5 @@ def passes(name: str, raw: Mapping[str, np.ma.MaskedArray], where: str) -> np.nd
     if test is None:
         choices = " or ".join(" and ".join(t) for t in FILTERS[name].tests)
         raise InputError(f"{where}: the filter {name!r} needs {choices}, which the files lack")
-    kept = [((raw[c] >= low) & (raw[c] <= high)).filled(False) for c, (low, high) in test.items()]
+    kept = [np.ma.filled((raw[c] >= low) & (raw[c] <= high), False) for c, (low, high) in test.items()]
     return np.logical_and.reduce(kept)

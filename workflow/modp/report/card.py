@@ -209,4 +209,6 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
 
 def _number(name: str, measures: Mapping[str, Any]) -> str:
     numbers = [measures.get(f"{name}{end}") for end in ("", *LIMITS)]
-    return METRIC.number.format(numbers[0]) if None in numbers else bounded(numbers, METRIC, to=" to ")
+    known = [number for number in numbers if number is not None]
+    whole = len(known) == len(numbers)
+    return bounded(known, METRIC, to=" to ") if whole else METRIC.number.format(numbers[0])

@@ -3,8 +3,11 @@
 from typing import Any
 
 import pandas as pd
+from bokeh.core.types import ID
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, Span
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter
+from bokeh.models.annotations import Span
+from bokeh.models.renderers import DataRenderer
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
@@ -50,12 +53,12 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
     drawn.add_layout(Span(location=1, dimension="width", line_color="#555555", line_dash="dashed"))
     models = list(dict.fromkeys([*rows["model"], *curves["model"]]))
     looks = {m: (COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]) for k, m in enumerate(models)}
-    steps = []
+    steps: list[DataRenderer] = []
     for (_, model), part in curves.groupby(["curve", "model"], sort=False):
-        look = {"source": _source(part), "color": looks[model][0], "alpha": 0.7}
+        look: dict[str, Any] = {"source": _source(part), "color": looks[model][0], "alpha": 0.7}
         drawn.line("percent", "ratio_median", line_width=1.5, **look)
         steps.append(drawn.scatter("percent", "ratio_median", size=5, **look))
-    points = [
+    points: list[DataRenderer] = [
         drawn.scatter(
             "percent",
             "ratio_median",
@@ -90,7 +93,7 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
         legend.ncols = 2
         legend.location = "left"
         drawn.add_layout(legend, "below")
-    return _numbered_anew(json_item(drawn, target), {})
+    return _numbered_anew(json_item(drawn, ID(target)), {})
 
 
 def _source(part: pd.DataFrame) -> ColumnDataSource:

@@ -35,14 +35,14 @@ class Row:
 
     ``log_ratios`` has one entry a cell i <= j; ``counted`` are the measures of the accuracy table that
     are not of d, by their keys, None where one is not defined; ``three_way`` summarises the three-way
-    crosstabs.
+    crosstabs, where they were counted.
     """
 
     model: str
     variant: str
     log_ratios: np.ndarray
     counted: Mapping[str, float | None]
-    three_way: Summary
+    three_way: Summary | None = None
 
 
 def accuracy_table(
@@ -75,15 +75,11 @@ def accuracy_table(
 
 
 def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return the accuracy of every row's three-way crosstabs, with ratios to the first row."""
+    """Return the accuracy of every row's three-way crosstabs, all counted, with ratios to the first row."""
+    found = [row.three_way for row in rows if row.three_way]
     lines = [
-        {
-            "model": row.model,
-            "variant": row.variant,
-            "n_cells": row.three_way.cells,
-            **_with_ratios(row.three_way, rows[0].three_way),
-        }
-        for row in rows
+        {"model": row.model, "variant": row.variant, "n_cells": own.cells, **_with_ratios(own, found[0])}
+        for row, own in zip(rows, found, strict=True)
     ]
     return pd.DataFrame(lines)
 

@@ -77,13 +77,12 @@ def changes(
     one, other = flat(before), flat(after)
     found = []
     for name in dict.fromkeys([*one, *other]):
-        values: list[float | None] = [one.get(name), other.get(name)]
-        noise = None
+        was, now, noise = one.get(name), other.get(name), None
         spreads = [(spread or {}).get(name) for spread in (spread_before, spread_after)]
         first, second = spreads
         if first and second and min(first.runs, second.runs) > 1:
-            values, noise = [first.mean, second.mean], math.hypot(first.error, second.error)
-        found.append(Change(name, *values, noise))
+            was, now, noise = first.mean, second.mean, math.hypot(first.error, second.error)
+        found.append(Change(name, was, now, noise))
     return found
 
 

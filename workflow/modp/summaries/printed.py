@@ -94,8 +94,8 @@ def cell(measure: Measure, line: Mapping[str, float]) -> str:
     if form.spread != "error":
         return f"{form.number.format(form.scale * value)}{form.unit}"
     error = np.sqrt(value * (1 - value) / line["ranked"])
-    value, error = (form.number.format(form.scale * number) for number in (value, error))
-    return f"{value} ± {error}{form.unit}"
+    texts = [form.number.format(form.scale * number) for number in (value, error)]
+    return f"{' ± '.join(texts)}{form.unit}"
 
 
 def with_ratios(measures: Sequence[Measure], line: Mapping[str, float]) -> list[str]:

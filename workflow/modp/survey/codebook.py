@@ -7,6 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+MAX_CATEGORIES = 1000
+"""Above this a question is surely an identifier: its one-hot block would fill the memory."""
+
 
 @dataclass(frozen=True)
 class Category:

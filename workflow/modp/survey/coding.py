@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from modp.base.errors import InputError
-from modp.survey.codebook import Category, Codebook, Question
+from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 from modp.survey.questions import (
-    MAX_CATEGORIES,
     MISSING,
     CategoryRecipe,
     DecileRecipe,
@@ -170,7 +169,7 @@ def _merges(recipe: QuestionRecipe) -> bool:
 
 def _decile_values(raw: np.ndarray, blank: np.ndarray, recipe: DecileRecipe) -> tuple[np.ndarray, np.ndarray]:
     """Which records fall into deciles, and the values they are ranked by."""
-    if recipe.of == "all":
+    if recipe.blank_as is not None:
         return np.ones(len(raw), bool), np.where(blank, recipe.blank_as, raw)
     taken = ~blank & (raw > 0) if recipe.of == "positive" else ~blank
     return taken, raw[taken]
@@ -203,7 +202,7 @@ def deciles(
 
 def _decile_labels(
     values: np.ndarray, blank: np.ndarray, which: np.ndarray, unit: str | None
-) -> dict[int, str]:
+) -> dict[int | str, str]:
     """Decile -> the range of values it holds, for people."""
     return {k: _decile_label(k, values[which == k], blank[which == k], unit) for k in range(1, 11)}
 

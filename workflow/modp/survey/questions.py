@@ -10,14 +10,12 @@ from pydantic import Field, field_validator, model_validator
 
 from modp.base.config import Strict, check
 from modp.base.errors import InputError, did_you_mean
+from modp.survey.codebook import MAX_CATEGORIES
 
 MISSING = -1
 
 RESERVED = ("record", "entropy_bits")
 """Columns of a synthetic table that are no questions."""
-
-MAX_CATEGORIES = 1000
-"""Above this a question is surely an identifier: its one-hot block would fill the memory."""
 
 STATE = "STATE"
 
@@ -320,7 +318,7 @@ class QuestionSet(Strict):
                 )
         chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
-            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states)))
+            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states.items())))
         kept = {q.name for q in chosen}
         content = {
             "name": self.name,

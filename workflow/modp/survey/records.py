@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modp.base.errors import InputError
-from modp.survey.codebook import Codebook
+from modp.base.errors import InputError, did_you_mean
+from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,49 @@ class Records:
         return one_hot(self.codes, self.block_starts)
 
     @classmethod
-    def read(cls, path: Path, codebook: Codebook) -> "Records":
+    def read(cls, path: str | Path, codebook: Codebook) -> "Records":
         """Read the records of a Parquet file; raise InputError if they are of another codebook."""
         return cls(read(path, codebook)[0], codebook)
 
-    def write(self, path: Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+    @classmethod
+    def from_frame(cls, frame: "pd.DataFrame", codebook: Codebook | None = None) -> "Records":
+        """Take the records from a frame, one column a question, whose values become text.
+
+        Parameters
+        ----------
+        frame : n rows. Columns are categorical, text, whole numbers or truth values, without blanks
+        codebook : the questions to take, by their names, and their categories; other columns are left. If
+            not given, every column is a question, its categories those of a categorical column in their
+            order, used or not, else its values in sorted order
+
+        Raises
+        ------
+        InputError
+            if a question is missing, a column is blank somewhere, holds what the codebook does not know,
+            has more than 1,000 values, or cannot be a question
+        """
+        known = codebook or _codebook_of(frame)
+        codes = np.empty((len(frame), len(known.questions)), np.int16)
+        for q, question in enumerate(known.questions):
+            if question.name not in frame:
+                near = did_you_mean(question.name, map(str, frame.columns))
+                raise InputError(f"the frame has no column {question.name}{near}")
+            kinds = frame[question.name].astype("category").cat
+            places = _places([str(v) for v in kinds.categories], question, "the frame")
+            codes[:, q] = places[_asked(kinds.codes.to_numpy(), question.name)]
+        return cls(codes, known)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a frame (n, Q) with a categorical column a question, its values the category codes."""
+        import pandas as pd  # many steps read records without it
+
+        columns = {
+            question.name: pd.Categorical.from_codes(answers, [c.code for c in question.categories])
+            for question, answers in zip(self.codebook.questions, self.codes.T, strict=True)
+        }
+        return pd.DataFrame(columns)
+
+    def write(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
         """Write the records as Parquet, followed by ``extra`` columns; see :func:`write`."""
         write(path, self.codes, self.codebook, extra)
 
@@ -79,7 +121,7 @@ def one_hot(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
 
 
 def write(
-    path: Path, codes: np.ndarray, codebook: Codebook, extra: Mapping[str, np.ndarray] | None = None
+    path: str | Path, codes: np.ndarray, codebook: Codebook, extra: Mapping[str, np.ndarray] | None = None
 ) -> None:
     """Write coded records as Parquet.
 
@@ -97,7 +139,7 @@ def write(
 
 
 def read(
-    path: Path, codebook: Codebook, extra: Sequence[str] = ()
+    path: str | Path, codebook: Codebook, extra: Sequence[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Read what :func:`write` wrote.
 
@@ -117,15 +159,56 @@ def read(
     codes = np.empty((table.num_rows, len(codebook.names)), np.int16)
     for q, question in enumerate(codebook.questions):
         column = table.column(q).unify_dictionaries().combine_chunks()
-        codes[:, q] = _indices(column, [c.code for c in question.categories], path, question.name)
+        codes[:, q] = _indices(column, question, path)
     return codes, {name: table.column(name).to_numpy() for name in extra}
 
 
-def _indices(column: pa.DictionaryArray, categories: list[str], path: Path, name: str) -> np.ndarray:
-    values = column.dictionary.to_pylist()
-    strangers = sorted(set(values) - set(categories))
-    if strangers or column.null_count:
-        what = f"the categories {strangers}" if strangers else "blanks"
-        raise InputError(f"{path}: {name} has {what}, which the codebook does not know")
-    lookup = np.array([categories.index(v) for v in values], np.int16)
-    return lookup[column.indices.to_numpy()]
+def _indices(column: pa.DictionaryArray, question: Question, path: str | Path) -> np.ndarray:
+    if column.null_count:
+        raise InputError(f"{path}: {question.name} has blanks, which the codebook does not know")
+    return _places(column.dictionary.to_pylist(), question, str(path))[column.indices.to_numpy()]
+
+
+def _places(values: list[str], question: Question, where: str) -> np.ndarray:
+    """Where values stand among a question's categories, int16."""
+    place = {category.code: at for at, category in enumerate(question.categories)}
+    strangers = sorted(set(values) - set(place))
+    if strangers:
+        raise InputError(
+            f"{where}: {question.name} has the categories {strangers}, which the codebook does not know"
+        )
+    return np.array([place[value] for value in values], np.int16)
+
+
+def _codebook_of(frame: "pd.DataFrame") -> Codebook:
+    """A codebook with a question for every column."""
+    names = list(frame.columns)
+    faulty = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
+    if faulty or not names:
+        raise InputError(f"a frame's columns need names, all different; found {faulty or 'no columns'}")
+    return Codebook("frame", tuple(_question_of(frame[name], name) for name in names))
+
+
+def _question_of(column: "pd.Series", name: str) -> Question:
+    if column.dtype.kind == "f":
+        raise InputError(
+            f"the frame's column {name} holds fractions (a blank makes them of whole numbers); cut it into "
+            "classes, or make it categorical"
+        )
+    values = [str(value) for value in column.astype("category").cat.categories]
+    if len(values) > MAX_CATEGORIES:
+        raise InputError(f"the frame's column {name} has {len(values):,} values; is it an identifier?")
+    if len(set(values)) < len(values) or not values:
+        raise InputError(f"the frame's column {name} has {'values written alike' if values else 'no values'}")
+    return Question(name, name, name, "as coded", tuple(Category(v, v, v) for v in values))
+
+
+def _asked(codes: np.ndarray, name: str) -> np.ndarray:
+    """The codes of a categorical column, where -1 is a blank; raise InputError if there are any."""
+    blanks = np.count_nonzero(codes < 0)
+    if blanks:
+        raise InputError(
+            f"the frame: {name} is blank in {blanks:,} records; give blanks a category of their own, as in "
+            f"frame[{name!r}].fillna('blank')"
+        )
+    return codes

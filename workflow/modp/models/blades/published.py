@@ -1,5 +1,6 @@
 """The weights that the paper's author published: torch archives, read without running their code."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from modp.models.blades.network import Blades
 from modp.models.blades.recipe import Shape
 from modp.survey.codebook import Codebook
 
-ALLOWED = [
-    (np._core.multiarray._reconstruct, "numpy.core.multiarray._reconstruct"),
+ALLOWED: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
+    (np._core.multiarray._reconstruct, "numpy.core.multiarray._reconstruct"),  # type: ignore[attr-defined]
     (np.ndarray, "numpy.ndarray"),
     (np.dtype, "numpy.dtype"),
     type(np.dtype(np.int64)),

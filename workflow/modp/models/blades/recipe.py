@@ -51,17 +51,25 @@ class Shape(Strict):
     link: Literal["sigmoid", "softmax"] = "sigmoid"
 
 
+STAGES = [
+    Stage(loss="mean_square", epochs=8, learning_rate=0.01, batch=256),
+    Stage(loss="z", floor=1e-8, pseudocount=0.5, epochs=25, learning_rate=0.003, batch=256),
+]
+"""How a model is trained where nothing else is said."""
+
+
 class BladesRecipe(Recipe, Shape):
     """One of the paper's models: ``model_5_15`` has 5 blades and a gate of width 15.
 
     The gate has two linear layers, or three. ``link: softmax`` makes each question's predictions
     sum to one, instead of the paper's sigmoids. With ``restarts`` the model is fitted from that many
-    seeds and the one with the lowest loss in its last stage is kept.
+    seeds and the one with the lowest loss in its last stage is kept. Without ``stages`` it is trained to the
+    mean square, then to z.
     """
 
     family: Literal["blades"] = "blades"
     restarts: int = Field(default=1, ge=1)
-    stages: list[Stage] = Field(min_length=1)
+    stages: list[Stage] = Field(default=STAGES, min_length=1)
 
 
 class Swap(Strict):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from safetensors.numpy import save_file
 
 from modp.base import checkpoint, seeds
@@ -523,7 +524,7 @@ class _Matching:
             self._judged_cells(*count) * (len(swept.codes) / max(len(half), 1)) - target
             for count, half in zip(counted, halves, strict=True)
         )
-        crosstab, cells = (sum(parts).astype(np.float64) for parts in zip(*counted, strict=True))
+        crosstab, cells = (np.add(*parts).astype(np.float64) for parts in zip(*counted, strict=True))
         difference = self._judged_cells(crosstab, cells) - target
         line = Iteration(
             level,
@@ -564,7 +565,7 @@ class _Matching:
         seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
         walk.values += step * np.where(self.free_cells, self.triple_step * walk.values_mean / seen, 0)
 
-    def _model(self, weights: _Walk | _Average, kind: type = np.float64) -> Stationary:
+    def _model(self, weights: _Walk | _Average, kind: DTypeLike = np.float64) -> Stationary:
         w, c, values = (x.astype(kind, copy=False) for x in (weights.w, weights.c, weights.values))
         return replace(self.model, w=w, c=c, values=values)
 

@@ -163,6 +163,7 @@ def sample(
         last = number == sweeps - 1
         swept = model.step(codes, key, number, threads, entropy=last, gpu=gpu)
         codes, changed[number] = swept.codes, swept.changed / max(codes.size, 1)
+    assert swept.entropy_bits is not None
     return codes, swept.entropy_bits, changed
 
 
