@@ -59,7 +59,7 @@ Asked = tuple[str, str | None, str | None]
 class Server:
     """The server of a Snakemake run, as the run sees it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Start nothing yet."""
         self.process: subprocess.Popen | None = None
 
@@ -332,7 +332,7 @@ def _stand_in(request: _Request) -> int:
 
 def _leave(status: int) -> None:
     """End this process as Python would, but without taking apart, and so copying, what it shares."""
-    threading._shutdown()
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
