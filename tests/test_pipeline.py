@@ -19,6 +19,9 @@ import pytest
 import yaml
 from conftest import ROOT, shared
 
+from modp.figures.registry import KINDS
+from modp.pipeline import engines
+
 SMALL = {
     "dataset": "sample",
     "census": {
@@ -321,9 +324,10 @@ def test_both_engines_name_the_same_files(finished):
         covered |= made
         read = set().union(*(inputs[file] for file in made)) - made
         assert {f for f in read if not within(f, deps)} == set(), f"{stage}: not a dep in dvc.yaml"
-        assert {d for d in deps if not any(within(f, [d]) for f in read)} == set(), (
-            f"{stage}: read by no rule"
-        )
+        unread = {d for d in deps if not any(within(f, [d]) for f in read)}
+        # A figure of another kind, which anybody may ask for, must not need other stages.
+        kinds = {d for kind in KINDS for d in engines.code_of_figure(kind)} if stage == "report" else set()
+        assert unread - {os.path.relpath(d, ROOT) for d in kinds} == set(), f"{stage}: read by no rule"
     assert covered == set(inputs)
 
 

@@ -90,7 +90,9 @@ def stages(params: Params) -> dict[str, Any]:
             found[f"row_{family.name}"] = _row(family, models, params)
     found["report"] = _report(params)
     found["page"] = _page()
-    found["card"] = _card(params)
+    for models in by_family.values():
+        family = params.family_of(models[0])
+        found[f"card_{family.name}"] = _card(family, models)
     return found
 
 
@@ -196,12 +198,11 @@ def _page() -> dict[str, Any]:
     return _stage("everything about the run on one page", page, [], deps, page)
 
 
-def _card(params: Params) -> dict[str, Any]:
-    families = [params.family_of(name) for name in params.models]
-    code = sorted({path for family in families for path in _code_of(["card"], family)})
+def _card(family: Family, models: Sequence[str]) -> dict[str, Any]:
+    code = _code_of(["card"], family)
     read = _results("holdout.parquet", "codebook.json", "tables", "metrics.json")
     deps = [DATASET, RAW, *read, *(engines.template(name) for name in engines.CARD), *code]
     outs = _results("${item}/card.md", "${item}/privacy.md")
     keys = ["seed", "zeros", "rows", "models.${item}"]
     stage = _stage("write the card of ${item}", outs[:1], keys, deps, outs)
-    return {"foreach": list(params.models), "do": stage}
+    return {"foreach": models, "do": stage}
