@@ -1,5 +1,6 @@
 """Shared by all tests: where things are, and tiny tables worked out by hand."""
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from modp.pums.read import read
 from modp.survey import coding
 from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
 
 
+@functools.cache
 def codebook_of(*sizes: int) -> Codebook:
     """A codebook of questions A, B, C … with so many categories each, coded 1, 2, 3 …"""
     made = [
@@ -35,6 +38,11 @@ def codebook_of(*sizes: int) -> Codebook:
 def codes_of(sizes: Iterable[int], n: int, rng: np.random.Generator) -> np.ndarray:
     """So many records of independent answers to questions with so many categories each."""
     return np.column_stack([rng.integers(0, size, n) for size in sizes]).astype(np.int16)
+
+
+def records_of(codes: np.ndarray, sizes: Iterable[int]) -> Records:
+    """These codes as records, under :func:`codebook_of` these sizes."""
+    return Records(codes, codebook_of(*map(int, sizes)))
 
 
 def question_set(*recipes: dict, **more: object) -> QuestionSet:
@@ -57,7 +65,7 @@ def stums() -> QuestionSet:
 
 
 @pytest.fixture(scope="session")
-def sample(stums: QuestionSet) -> tuple[np.ndarray, Codebook]:
+def sample(stums: QuestionSet) -> Records:
     """The embedded sample, coded."""
     raw = read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
-    return coding.code(raw, stums, seeds.generator(1, "deciles"))
+    return Records(*coding.code(raw, stums, seeds.generator(1, "deciles")))
