@@ -231,7 +231,7 @@ def test_sweeps_from_anywhere_lead_to_the_distribution(once):
     model = random_model(starts, rng)
     codes = np.zeros((100_000, 3), np.int16)
     assert chi_square(codes, model)[0] > 1e4
-    for number in range(30):
+    for number in range(10):
         codes = once(codes, model, 100 + number, number)
     statistic, freedom = chi_square(codes, model)
     assert statistic < freedom + 5 * np.sqrt(2 * freedom)
