@@ -1,11 +1,13 @@
 """Shared by all tests: where things are, and tiny tables worked out by hand."""
 
 import functools
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from modp.base import seeds
 from modp.base.config import check, load
@@ -14,6 +16,13 @@ from modp.survey import coding
 from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
+
+# Before torch is loaded: with workers beside one another its threads mostly wait, ten times longer.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Times are measured in benchmarks; a busy machine fails no test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"

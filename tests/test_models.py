@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from conftest import codebook_of, codes_of, records_of, shared
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.__main__ import main
@@ -58,7 +58,6 @@ STAGES = [
 ]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**31), st.data())
 def test_no_blade_predicts_a_question_from_itself(seed, data):
     """Minus-one: a question's own answer never reaches its own prediction by any blade."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from conftest import records_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.crosstabs.cells import structural_zeros
@@ -51,7 +51,6 @@ def test_exact_conditionals_leave_the_joint_distribution_as_it_is():
     assert (swept != start.codes).any(axis=1).mean() > 0.3
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(0, 10**6))
 def test_no_structural_zero_appears_whatever_the_predictions(n, seed):
     rng = np.random.default_rng(seed)

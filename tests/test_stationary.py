@@ -46,11 +46,11 @@ def fitted(records: Records, settings: Settings | None = None, seed: int = 1, th
 
 
 def changed(settings: Settings, **values: object) -> Settings:
-    return Settings(**settings.model_dump() | values)
+    return settings.model_copy(update=values)
 
 
 def distances(model: Stationary, records: Records) -> np.ndarray:
-    """How far each cell of a model's crosstab, by enumeration, is from the records', in standard deviations."""
+    """How far a model's crosstab, by enumeration, is from the records', in standard deviations, (K, K)."""
     counts = crosstab(records)
     return (expected_crosstab(model) * len(records) - counts) / np.sqrt(counts + 1)
 

@@ -237,7 +237,7 @@ def test_sweeps_from_anywhere_lead_to_the_distribution(once):
     assert statistic < freedom + 5 * np.sqrt(2 * freedom)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 12), min_size=1, max_size=7), st.floats(0, 0.9))
 def test_no_record_ever_gains_a_structural_zero(seed, sizes, zeros):
     starts, rng = np.concatenate([[0], np.cumsum(sizes)]), np.random.default_rng(seed)

@@ -13,7 +13,7 @@ FINISHED = re.compile(r"^(\S+) finished at (\S+) after ([\d.]+) s$", re.MULTILIN
 class Log:
     """Messages for a person, on the terminal and in the job's log file."""
 
-    def __init__(self, path: Path | None):
+    def __init__(self, path: Path | None = None):
         """Start a new log file at ``path``, if given."""
         self.path = path
         if path:
