@@ -26,6 +26,18 @@ settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
+PIPELINE = ("test_pipeline.py", "test_docs.py")
+"""Files of which every test is marked ``pipeline``."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``unit`` what is not marked as ``pipeline``, by itself or by its file."""
+    for item in items:
+        if item.path.name in PIPELINE:
+            item.add_marker(pytest.mark.pipeline)
+        if item.get_closest_marker("pipeline") is None:
+            item.add_marker(pytest.mark.unit)
 
 
 @functools.cache

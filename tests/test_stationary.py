@@ -1,5 +1,6 @@
 """The stationary pairwise model: it reproduces the pair tables that it was fitted to."""
 
+import itertools
 from dataclasses import fields, replace
 
 import numpy as np
@@ -8,11 +9,13 @@ import torch
 from conftest import codebook_of, records_of
 from test_sweep import probabilities, states
 
+from modp.base import seeds
 from modp.base.errors import InputError
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess, sweeps
-from modp.models.stationary import matching
+from modp.models.family import Work
+from modp.models.stationary import FAMILY, drawing, matching
 from modp.models.stationary import model as stationary
 from modp.models.stationary.matching import Settings, State
 from modp.models.stationary.model import Stationary
@@ -171,6 +174,41 @@ def test_sample_moves_away_from_its_records_but_keeps_the_crosstab(fit):
     assert not np.array_equal(drawn, stationary.sample(model, codes, 10, 4, 1)[0])
 
 
+def test_a_models_tables_are_laid_out_once_however_much_is_drawn(fit, monkeypatch):
+    model, laid_out, tables = replace(fit[0]), [], sweeps.tables
+    monkeypatch.setattr(sweeps, "tables", lambda *rest: laid_out.append(rest) or tables(*rest))
+    drawn, _, _ = stationary.sample(model, correlated(50).codes, 3, 1, 1)
+    model.predict(records_of(drawn, SIZES))
+    assert len(laid_out) == 1
+
+
+@pytest.mark.parametrize("start", ["records", "fresh"])
+def test_a_row_starts_from_the_true_records_or_from_nobody(fit, start):
+    records, row = correlated(500), FAMILY.row(model="m", name="x", sweeps=2, start=start)
+    drawn = FAMILY.draw(fit[0], records, row, Work("m/x", 7, threads=2, device="cpu"))
+    assert drawn.codes.shape == (500, 3) and (drawn.entropy_bits > 0).all()
+    assert not postprocess.violations(records.of(drawn.codes), fit[0].excluded).any()
+    assert drawn.record.mask.all() if start == "fresh" else drawn.record.tolist() == list(range(500))
+    seed = seeds.integer(7, "sweep", "m/x")
+    from_records, bits, _ = stationary.sample(fit[0], records.codes, 2, seed, 1)
+    assert np.array_equal(drawn.codes, from_records) == (start == "records")
+    assert np.array_equal(drawn.entropy_bits, bits) == (start == "records")
+
+
+def test_the_curve_has_its_points_among_the_chains_sweeps(fit):
+    records, work = correlated(300), Work("m", 7)
+    points = list(FAMILY.curve(fit[0], records, (), work))
+    assert [(curve, number) for curve, number, _ in points[1:]] == [("sweeps", n) for n in drawing.SWEEPS]
+    name, number, shuffled = points[0]
+    assert (name, number) == ("marginals", 0) and not np.array_equal(shuffled, records.codes)
+    assert np.array_equal(np.sort(shuffled, axis=0), np.sort(records.codes, axis=0))
+    chains = list(itertools.islice(FAMILY.chains(fit[0], records, work), 2))
+    again = list(itertools.islice(FAMILY.chains(fit[0], records, work), 2))
+    assert np.array_equal(chains, again) and not np.array_equal(*chains)
+    first = fit[0].step(records.codes, seeds.integer(7, "mixing", "m"), 1, 1).codes
+    assert np.array_equal(chains[0], first)
+
+
 def test_sample_without_sweeps_is_refused(fit):
     with pytest.raises(ValueError, match="at least one"):
         stationary.sample(fit[0], correlated(5).codes, 0, 1, 1)
@@ -187,6 +225,7 @@ def test_saved_models_come_back_and_only_for_their_codebook(fit, tmp_path):
         stationary.load(path, codebook_of(3, 2, 5))
 
 
+@pytest.mark.pipeline
 def test_real_records_come_as_near_as_a_bootstrap(sample):
     model, _, _ = matching.fit(sample, Settings(exchanges=0), 1, 2, lambda _: None)
     drawn = sample.of(stationary.sample(model, sample.codes, 20, 1, 2)[0])
