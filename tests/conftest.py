@@ -1,7 +1,11 @@
 """Shared by all tests: where things are, and tiny tables worked out by hand."""
 
-import functools
 import os
+
+# Before NumPy and torch are loaded: beside other workers their threads mostly wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,16 +21,13 @@ from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
-# Before torch is loaded: with workers beside one another its threads mostly wait, ten times longer.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 # Times are measured in benchmarks; a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
-PIPELINE = ("test_pipeline.py", "test_docs.py")
+PIPELINE = ("test_pipeline.py", "test_docs.py", "test_families.py", "test_warm.py")
 """Files of which every test is marked ``pipeline``."""
 
 

@@ -167,6 +167,7 @@ def test_members_found_at_one_percent_by_hand():
     assert attacks.true_positives(np.ones(50), np.ones(50), rng()).value == pytest.approx(0.01)
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_the_interval_of_members_found_holds_the_truth_most_times(shift):
     """Normal scores, 100 repeats of 800 and 800; 95% intervals must hold it in 88% to 100%."""

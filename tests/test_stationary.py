@@ -43,7 +43,7 @@ def parity(n: int) -> Records:
     return records_of(np.column_stack([first, second, third]).astype(np.int16), SIZES)
 
 
-def fitted(records: Records, settings: Settings | None = None, seed: int = 1, threads: int = 2):
+def fitted(records: Records, settings: Settings | None = None, seed: int = 1, threads: int = 1):
     lines = []
     return *matching.fit(records, settings or Settings(exchanges=0), seed, threads, lines.append), lines
 
@@ -90,7 +90,7 @@ def test_residuals_are_what_the_predictions_miss(fit):
 def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
     records, cpu = correlated(5_000), torch.device("cpu")
     short = Settings(exchanges=0, most_windows=3)
-    model, _, history = matching.fit(records, short, 1, 2, lambda _: None, gpu=cpu)
+    model, _, history = matching.fit(records, short, 1, 1, lambda _: None, gpu=cpu)
     assert history != fitted(records, short)[2], "the CPU's own path was taken"
     assert np.sqrt((distances(model, records) ** 2).mean()) < 0.2
     drawn, bits, _ = stationary.sample(model, records.codes, 2, 1, 1, cpu)
@@ -270,7 +270,7 @@ def test_a_killed_fit_goes_on_to_the_same_end_from_every_window(some, settings, 
     records, kept = some(2_000), []
 
     def fit(**options):
-        return matching.fit(records, settings, 1, 2, lambda _: None, **options)
+        return matching.fit(records, settings, 1, 1, lambda _: None, **options)
 
     whole = fit(keep=kept.append)
     assert len(whole[0].triples) or some is correlated

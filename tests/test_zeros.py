@@ -111,8 +111,8 @@ def test_the_samples_rules_hold_in_it(sample):
 
 def test_a_model_with_stated_zeros_draws_unseen_answers_but_no_impossible_ones(sample):
     some, stated = sample[:3000], zeros_of("stated", sample)
-    settings = Settings(start_epochs=3, levels=(1.0,), most_windows=3)
-    model, _, _ = matching.fit(some, settings, 1, 2, lambda _: None, excluded=stated)
+    settings = Settings(start_epochs=3, levels=(1.0,), most_windows=1)
+    model, _, _ = matching.fit(some, settings, 1, 1, lambda _: None, excluded=stated)
     drawn = some.of(stationary.sample(model, some.codes, 3, 1, 2)[0])
     assert not violations(drawn, stated).any()
     assert violations(drawn, zeros_of("sample", some)).any()
