@@ -405,15 +405,18 @@ def fit_options(folder: Path, some: Records, restarts: int) -> list[str]:
     return ["fit", *(str(part) for pair in options.items() for part in pair)]
 
 
-@pytest.mark.parametrize("after", [1, 4, 6, 8])
-def test_a_killed_training_of_several_seeds_goes_on_to_the_same_end(tmp_path, sample, monkeypatch, after):
-    monkeypatch.setattr(fitting, "CHECKPOINT_S", 0.0)
-    folders, some = [tmp_path / name for name in ("whole", "killed")], sample[:400]
-    for folder in folders:
-        folder.mkdir()
-    assert main(fit_options(folders[0], some, 2)) == 0
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, sample) -> Path:
+    """The folder of a training from two seeds that nobody killed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert main(fit_options(folder, sample[:400], 2)) == 0
+    return folder
 
-    seen = []
+
+@pytest.mark.parametrize("after", [1, 4, 6, 8])
+def test_a_killed_training_goes_on_to_the_same_end(whole, tmp_path, sample, monkeypatch, after):
+    monkeypatch.setattr(fitting, "CHECKPOINT_S", 0.0)
+    options, seen = fit_options(tmp_path, sample[:400], 2), []
 
     def killed(self, epoch):
         seen.append(epoch)
@@ -422,18 +425,19 @@ def test_a_killed_training_of_several_seeds_goes_on_to_the_same_end(tmp_path, sa
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(fitting._Progress, "__call__", killed)
-        main(fit_options(folders[1], some, 2))
-    assert (folders[1] / "m/.checkpoint.safetensors").exists()
-    assert not (folders[1] / "m/model.safetensors").exists()
-    assert main(fit_options(folders[1], some, 2)) == 0
-    assert "going on from epoch" in (folders[1] / "log.txt").read_text()
+        main(options)
+    assert (tmp_path / "m/.checkpoint.safetensors").exists()
+    assert not (tmp_path / "m/model.safetensors").exists()
+    assert main(options) == 0
+    assert "going on from epoch" in (tmp_path / "log.txt").read_text()
     for file in ("m/model.safetensors", "m/history.parquet", "m/plot.csv"):
-        assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes()
-    assert not (folders[1] / "m/.checkpoint.safetensors").exists()
-    told = re.findall(
-        r"^model_2_3: stage \d/2 \w+, loss .*, after [\d.]+ s$", (folders[0] / "log.txt").read_text(), re.M
-    )
-    assert len(told) == 10
+        assert (whole / file).read_bytes() == (tmp_path / file).read_bytes()
+    assert not (tmp_path / "m/.checkpoint.safetensors").exists()
+
+
+def test_the_log_tells_of_every_epoch_of_every_seed_with_its_time(whole):
+    line = r"^model_2_3: stage \d/2 \w+, loss .*, after [\d.]+ s$"
+    assert len(re.findall(line, (whole / "log.txt").read_text(), re.MULTILINE)) == 10
 
 
 def test_the_seed_with_the_lowest_last_loss_is_kept(tmp_path, sample, monkeypatch):
