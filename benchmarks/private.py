@@ -5,44 +5,38 @@ Run: python benchmarks/private.py [--epsilon 1] [--delta 1e-5] [--threads 2] rec
 """
 
 import argparse
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from stationary import SEEDS, distances, ideal, row, timed
+from stationary import SEEDS, coded, distances, ideal, row, timed
 
 from modp.crosstabs.pairs import crosstab
-from modp.models.private import budget
-from modp.models.private import fitting as private
-from modp.pipeline.params import Selection
-from modp.survey import records
-from modp.survey.codebook import Codebook
+from modp.models.private import budget, release
+from modp.models.private.recipe import Selection
+from modp.survey.records import Records
 
 RELEASES = 3
 
 
 def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
-    codebook = Codebook.from_json(path.with_suffix(".json").read_text(encoding="utf-8"))
-    codes, _ = records.read(path, codebook)
-    starts, n = codebook.block_starts, len(codes)
-    true = crosstab(codes, starts, threads)
+    records = coded(path)
+    starts, n, true = records.block_starts, len(records), crosstab(records, threads)
 
-    def measured(records: np.ndarray) -> np.ndarray:
-        counts = crosstab(records, starts, threads) * (n / len(records))
-        return distances(true, counts, starts)[:3]
+    def measured(some: Records) -> np.ndarray:
+        return distances(true, crosstab(some, threads) * (n / len(some)), starts)[:3]
 
-    best = ideal(codes, measured)
+    best = ideal(records, measured)
     for selection in get_args(Selection):
         found, processors = [], []
-        settings = replace(private.Settings(), selection=selection)
+        settings = release.Settings(selection=selection)
         for seed in range(RELEASES):
             gate = budget.Gate(true, starts, budget.rho_of(epsilon, delta), np.random.default_rng(seed))
-            zeros, quiet = codebook.stated_zeros, lambda _: None
-            work = partial(private.release, gate, starts, zeros, settings, seed, threads, quiet)
+            zeros, quiet = records.codebook.stated_zeros, lambda _: None
+            work = partial(release.release, gate, starts, zeros, settings, seed, threads, quiet)
             _, processor, released = timed(work)
-            found.append(measured(released.codes) / best)
+            found.append(measured(records.of(released.codes)) / best)
             processors.append(processor)
         spread = float(np.std(found, axis=0, ddof=1)[0])
         mean = np.mean(found, axis=0).tolist()

@@ -9,24 +9,21 @@ Run: python benchmarks/stationary.py [--threads 2] [--held-out] [records.parquet
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from steps import ROOT, enlarged
+from steps import enlarged, sample
 
-from modp.base import seeds
-from modp.base.config import load
-from modp.crosstabs.pairs import counts
+from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess, sweeps
 from modp.measures import three_way
 from modp.measures.accuracy import cell_sets, log_ratio, summarise
+from modp.models.stationary import matching
 from modp.models.stationary import model as stationary
-from modp.pums.read import read
-from modp.survey import coding, records
+from modp.models.stationary.matching import Settings
 from modp.survey.codebook import Codebook
-from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 SWEEPS = 20
 SEEDS = 5
@@ -44,20 +41,18 @@ def row(*cells: object) -> None:
 
 
 def one_sweep(threads: int) -> None:
-    question_set = load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
-    raw = read([ROOT / "data/sample/sample_csv_p.zip"], question_set.columns)
-    sample, codebook = coding.code(raw, question_set, seeds.generator(1, "deciles"))
-    starts, settings = codebook.block_starts, stationary.Settings()
-    model, chains, _ = stationary.fit(sample, starts, settings, 1, threads, lambda _: None)
-    codes, tables = enlarged(sample, np.random.default_rng(1)), model.tables()
-    chains = np.resize(chains, codes.shape)
-    print(f"{len(codes):,} records x {starts[-1]} categories, {threads} threads, best of {REPEATS}\n")
+    small = sample()
+    model, chains, _ = matching.fit(small, Settings(), 1, threads, lambda _: None)
+    records, tables = enlarged(small, np.random.default_rng(1)), model.tables
+    chains = np.resize(chains, records.codes.shape)
+    categories = records.block_starts[-1]
+    print(f"{len(records):,} records x {categories} categories, {threads} threads, best of {REPEATS}\n")
     print("| step | seconds | processor seconds |\n|---|--:|--:|")
     for name, work in {
         "sweep": lambda: sweeps.sweep(chains, tables, 1, 1, threads),
         "sweep with entropy": lambda: sweeps.sweep(chains, tables, 1, 1, threads, entropy=True),
-        "crosstab": lambda: counts(codes, starts, threads),
-        "residuals of the pseudo-likelihood": lambda: sweeps.residuals(codes, tables, threads),
+        "crosstab": lambda: crosstab(records, threads),
+        "residuals of the pseudo-likelihood": lambda: sweeps.residuals(records.codes, tables, threads),
     }.items():
         work()
         runs = [timed(work)[:2] for _ in range(REPEATS)]
@@ -71,43 +66,45 @@ def distances(true: np.ndarray, other: np.ndarray, starts: np.ndarray) -> np.nda
     return np.array([list(summary.measures.values()) for summary in summaries]).ravel()
 
 
-def ideal(codes: np.ndarray, measured: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def ideal(records: Records, measured: Callable[[Records], np.ndarray]) -> np.ndarray:
     """Mean over bootstrap resamples of what is measured of one."""
-    n = len(codes)
+    n = len(records)
     rows = [np.random.default_rng(seed).integers(0, n, n) for seed in range(SEEDS)]
-    return np.mean([measured(codes[some]) for some in rows], axis=0)
+    return np.mean([measured(records[some]) for some in rows], axis=0)
 
 
-def measures(true: np.ndarray, other: np.ndarray, starts: np.ndarray, threads: int) -> np.ndarray:
+def coded(path: Path) -> Records:
+    """The records of a Parquet file, whose codebook is beside it."""
+    return Records.read(path, Codebook.from_json(path.with_suffix(".json").read_text(encoding="utf-8")))
+
+
+def measures(true: Records, other: Records, threads: int) -> np.ndarray:
     """:func:`distances`, then median, mean and r.m.s. of d over three-way cells."""
-    sizes = np.diff(starts)
-    three = three_way.chosen(len(sizes), np.random.default_rng(0))
-    tables = (counts(codes, starts, threads) for codes in (true, other))
-    cells = three_way.compare(true, other, sizes, three, threads).cells
-    return np.concatenate([distances(*tables, starts), list(cells.measures.values())])
+    three = three_way.chosen(len(true.codebook.questions), np.random.default_rng(0))
+    tables = (crosstab(records, threads) for records in (true, other))
+    cells = three_way.compare(true, other, three, threads).cells
+    return np.concatenate([distances(*tables, true.block_starts), list(cells.measures.values())])
 
 
 def fit(path: Path, threads: int, most: int, held_out: bool) -> None:
     """Fit, draw, and compare with the records, or with the half of them that the fit has not seen."""
-    codebook = Codebook.from_json(path.with_suffix(".json").read_text(encoding="utf-8"))
-    codes, _ = records.read(path, codebook)
-    starts, judge = codebook.block_starts, codes
+    records = judge = coded(path)
     if held_out:
-        order = np.random.default_rng(0).permutation(len(codes))[: len(codes) // 2 * 2]
-        codes, judge = (codes[half] for half in np.array_split(order, 2))
-    settings = replace(stationary.Settings(), triples=most)
-    work = lambda: stationary.fit(codes, starts, settings, 1, threads, lambda _: None)  # noqa: E731
+        order = np.random.default_rng(0).permutation(len(records))[: len(records) // 2 * 2]
+        records, judge = (records[half] for half in np.array_split(order, 2))
+    work = lambda: matching.fit(records, Settings(triples=most), 1, threads, lambda _: None)  # noqa: E731
     wall, processor, (model, _, history) = timed(work)
-    measured = partial(measures, judge, starts=starts, threads=threads)
+    measured = partial(measures, judge, threads=threads)
     # A resample of the half that judges would know its noise.
-    best = measured(codes) if held_out else ideal(codes, measured)
+    best = measured(records) if held_out else ideal(records, measured)
     found = []
     for seed in range(1, SEEDS + 1):
-        drawn, entropy, _ = stationary.sample(model, codes, SWEEPS, seed, threads)
+        codes, entropy, _ = stationary.sample(model, records.codes, SWEEPS, seed, threads)
+        drawn = records.of(codes)
         found.append(measured(drawn) / best)
-    bad = int(postprocess.violations(drawn, model.excluded, starts).sum())
+    bad = int(postprocess.violations(drawn, model.excluded).sum())
     what = f"{path.stem}, other half" if held_out else path.stem
-    counts = (f"{len(codes):,}", most, len(model.triples), len(history), wall, processor)
+    counts = (f"{len(records):,}", most, len(model.triples), len(history), wall, processor)
     row(what, *counts, *np.mean(found, axis=0).tolist(), bad, entropy.mean())
 
 
@@ -127,7 +124,7 @@ def main() -> None:
         print("|---|" + "--:|" * 17)
     for path in arguments.records:
         for held_out in [False, True][: 1 + arguments.held_out]:
-            for most in (0, stationary.Settings().triples):
+            for most in (0, Settings().triples):
                 fit(path, arguments.threads, most, held_out)
 
 

@@ -19,19 +19,29 @@ from modp.crosstabs.cells import structural_zeros
 from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess
 from modp.measures import attacks
-from modp.models.blades import network as blades
+from modp.models.blades.drawing import instances
+from modp.models.blades.network import Blades
+from modp.models.blades.recipe import Shape
+from modp.models.family import Work
 from modp.pums.read import read
-from modp.survey import coding, records
+from modp.survey import coding
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 N = 300_000
 ROOT = Path(__file__).parent.parent
 
 
-def enlarged(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    rows = codes[rng.integers(0, len(codes), N)]
-    others = np.column_stack([rng.permutation(rows[:, q]) for q in range(rows.shape[1])])
-    return np.where(rng.random(rows.shape) < 0.1, others, rows)
+def sample() -> Records:
+    """The embedded sample, coded."""
+    question_set = load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
+    raw = read([ROOT / "data/sample/sample_csv_p.zip"], question_set.columns)
+    return Records(*coding.code(raw, question_set, seeds.generator(1, "deciles")))
+
+
+def enlarged(records: Records, rng: np.random.Generator) -> Records:
+    rows = records.codes[rng.integers(0, len(records), N)]
+    return records.of(np.where(rng.random(rows.shape) < 0.1, independent.shuffled(rows, rng), rows))
 
 
 def timed(name: str, work: Callable[[], object]) -> object:
@@ -43,30 +53,24 @@ def timed(name: str, work: Callable[[], object]) -> object:
 
 
 def main() -> None:
-    question_set = load(ROOT / "workflow/questions/stums.yaml", QuestionSet)
-    raw = read([ROOT / "data/sample/sample_csv_p.zip"], question_set.columns)
-    codes, codebook = coding.code(raw, question_set, seeds.generator(1, "deciles"))
-    starts = codebook.block_starts
     rng = np.random.default_rng(1)
-    codes = enlarged(codes, rng)
+    records = enlarged(sample(), rng)
+    codes, starts = records.codes, records.block_starts
     torch.set_num_threads(1)
-    model = blades.Blades(torch.from_numpy(starts), blades.Shape(5, 15), torch.Generator().manual_seed(1))
-
-    def drawn() -> np.ndarray:
-        parts = []
-        for chunk in np.array_split(codes, N // 4096):
-            predictions = blades.predict(model, records.one_hot(chunk, starts), torch.device("cpu"))
-            probabilities = independent.normalised(predictions, starts)
-            independent.entropy_bits(probabilities)
-            parts.append(independent.independent(probabilities, starts, rng.random(chunk.shape)))
-        return np.concatenate(parts)
+    shape = Shape(blades=5, reduced=15)
+    model = Blades(torch.from_numpy(starts), shape, torch.Generator().manual_seed(1))
+    work = Work("benchmark", seed=1, device="cpu")
 
     print(f"{N:,} records x {starts[-1]} categories\n\n| step | seconds | peak GB so far |\n|---|--:|--:|")
-    counts = timed("crosstab", lambda: crosstab(codes, starts))
+    counts = timed("crosstab", lambda: crosstab(records))
     zeros = structural_zeros(counts, starts)
-    timed("records with a structural zero", lambda: postprocess.violations(codes, zeros, starts))
-    instance = timed("draw an instance from 5 blades", drawn)
-    timed("choose between two instances", lambda: postprocess.select([instance, codes], counts, starts, 0.5))
+    timed("records with a structural zero", lambda: postprocess.violations(records, zeros))
+    (drawn,) = timed("draw an instance from 5 blades", lambda: instances(model, records, 1, work))
+    instance = drawn.codes
+    timed(
+        "choose between two instances",
+        lambda: postprocess.select([records.of(instance), records], counts, 0.5),
+    )
     people, one, other = codes[:5000], codes[:50_000], codes[-50_000:]
     timed(
         "nearest of 5,000 among 50,000 and 50,000", lambda: attacks.closest(instance[:5000], one, other, rng)
@@ -75,8 +79,8 @@ def main() -> None:
     timed("guess an answer of 4,000", lambda: [attacks.guessed(people[:2000], instance, 0) for _ in range(2)])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "records.parquet")
-        timed("write Parquet", lambda: records.write(path, codes, codebook))
-        timed("read Parquet", lambda: records.read(path, codebook))
+        timed("write Parquet", lambda: records.write(path))
+        timed("read Parquet", lambda: Records.read(path, records.codebook))
 
 
 if __name__ == "__main__":

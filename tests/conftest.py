@@ -1,10 +1,17 @@
 """Shared by all tests: where things are, and tiny tables worked out by hand."""
 
+import os
+
+# Before NumPy and torch are loaded: beside other workers their threads mostly wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from modp.base import seeds
 from modp.base.config import check, load
@@ -12,11 +19,29 @@ from modp.pums.read import read
 from modp.survey import coding
 from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
+
+# Times are measured in benchmarks; a busy machine fails no test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
+PIPELINE = ("test_pipeline.py", "test_docs.py", "test_families.py", "test_warm.py")
+"""Files of which every test is marked ``pipeline``."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``unit`` what is not marked as ``pipeline``, by itself or by its file."""
+    for item in items:
+        if item.path.name in PIPELINE:
+            item.add_marker(pytest.mark.pipeline)
+        if item.get_closest_marker("pipeline") is None:
+            item.add_marker(pytest.mark.unit)
+
+
+@functools.cache
 def codebook_of(*sizes: int) -> Codebook:
     """A codebook of questions A, B, C … with so many categories each, coded 1, 2, 3 …"""
     made = [
@@ -35,6 +60,11 @@ def codebook_of(*sizes: int) -> Codebook:
 def codes_of(sizes: Iterable[int], n: int, rng: np.random.Generator) -> np.ndarray:
     """So many records of independent answers to questions with so many categories each."""
     return np.column_stack([rng.integers(0, size, n) for size in sizes]).astype(np.int16)
+
+
+def records_of(codes: np.ndarray, sizes: Iterable[int]) -> Records:
+    """These codes as records, under :func:`codebook_of` these sizes."""
+    return Records(codes, codebook_of(*map(int, sizes)))
 
 
 def question_set(*recipes: dict, **more: object) -> QuestionSet:
@@ -57,7 +87,7 @@ def stums() -> QuestionSet:
 
 
 @pytest.fixture(scope="session")
-def sample(stums: QuestionSet) -> tuple[np.ndarray, Codebook]:
+def sample(stums: QuestionSet) -> Records:
     """The embedded sample, coded."""
     raw = read([ROOT / "data/sample/sample_csv_p.zip"], stums.columns)
-    return coding.code(raw, stums, seeds.generator(1, "deciles"))
+    return Records(*coding.code(raw, stums, seeds.generator(1, "deciles")))

@@ -4,18 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from conftest import codebook_of, codes_of
+from conftest import codebook_of, codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.crosstabs import pairs
+from modp.crosstabs.cells import structural_zeros
 from modp.draws import independent, postprocess
 from modp.measures import accuracy
 
-STARTS = codebook_of(2, 2, 3).block_starts
-#                 A  B  C
-TRUE = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 2], [1, 1, 2]], np.int16)
-SYNTHETIC = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 2], [1, 1, 1]], np.int16)
+SIZES = (2, 2, 3)
+STARTS = codebook_of(*SIZES).block_starts
+#                  A  B  C
+CODES = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 2], [1, 1, 2]], np.int16)
+TRUE = records_of(CODES, SIZES)
+SYNTHETIC = TRUE.of(np.array([[0, 0, 0], [0, 0, 0], [0, 1, 2], [1, 1, 1]], np.int16))
 
 # columns:           A1 A2 B1 B2 C1 C2 C3
 TRUE_COUNTS = [
@@ -30,19 +33,19 @@ TRUE_COUNTS = [
 
 
 def test_crosstab_by_hand():
-    assert pairs.crosstab(TRUE, STARTS).tolist() == TRUE_COUNTS
+    assert pairs.crosstab(TRUE).tolist() == TRUE_COUNTS
 
 
 def test_structural_zeros_by_hand():
-    zeros = pairs.structural_zeros(np.array(TRUE_COUNTS), STARTS)
+    zeros = structural_zeros(np.array(TRUE_COUNTS), STARTS)
     found = {(i, j) for i, j in zip(*np.nonzero(zeros), strict=True) if i < j}
     assert found == {(0, 6), (1, 2), (1, 4), (2, 6), (3, 4)}
-    assert postprocess.violations(SYNTHETIC, zeros, STARTS).tolist() == [False, False, True, False]
-    assert not postprocess.violations(TRUE, zeros, STARTS).any()
+    assert postprocess.violations(SYNTHETIC, zeros).tolist() == [False, False, True, False]
+    assert not postprocess.violations(TRUE, zeros).any()
 
 
 def test_log_discrepancy_by_hand_scales_to_equal_totals():
-    counts = pairs.crosstab(SYNTHETIC, STARTS)
+    counts = pairs.crosstab(SYNTHETIC)
     scaled = accuracy.scaled(counts, 6, 4)
     d = accuracy.log_ratio(np.array(TRUE_COUNTS), scaled)
     assert counts[0, 2] == 2 and scaled[0, 2] == 3
@@ -128,8 +131,7 @@ def test_the_notebooks_figure_of_merit_lacks_the_factor_two():
 
 
 def test_no_synthetic_record_gives_nan_not_zero():
-    none = np.zeros((0, 3), np.int16)
-    counts = pairs.crosstab(none, STARTS)
+    counts = pairs.crosstab(TRUE[:0])
     d = accuracy.log_ratio(np.array(TRUE_COUNTS), accuracy.scaled(counts, 6, 0))
     assert np.isnan(d).all()
     assert np.isnan(accuracy.z_value(np.array(TRUE_COUNTS), counts, 6, 0)).all()
@@ -144,7 +146,7 @@ def test_record_sums_count_each_pair_of_answers_once():
     cells = np.arange(49.0).reshape(7, 7)
     cells = cells + cells.T
     expected = cells[0, 2] + cells[0, 5] + cells[2, 5]
-    assert pairs.record_sums(TRUE[1:2], STARTS, cells) == pytest.approx([expected])
+    assert pairs.record_sums(TRUE[1:2], cells) == pytest.approx([expected])
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(0, 60), st.integers(0, 2**32 - 1))
@@ -157,9 +159,9 @@ def test_crosstab_equals_the_slow_count(sizes, n, seed):
         for i in row:
             for j in row:
                 slow[i, j] += 1
-    assert (pairs.crosstab(codes, starts) == slow).all()
+    assert (pairs.crosstab(records_of(codes, sizes)) == slow).all()
 
 
 def test_counts_stay_exact_over_many_chunks():
-    codes = np.zeros((3 * pairs.ROWS_AT_ONCE + 1, 3), np.int16)
-    assert pairs.crosstab(codes, STARTS)[0, 2] == len(codes)
+    many = TRUE.of(np.zeros((3 * pairs.ROWS_AT_ONCE + 1, 3), np.int16))
+    assert pairs.crosstab(many)[0, 2] == len(many)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import records_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from modp.models.private import budget
 
 STARTS = np.array([0, 2, 5])
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 2], [1, 0]], np.int16)
-COUNTS = crosstab(CODES, STARTS, 1)
+COUNTS = crosstab(records_of(CODES, (2, 3)))
 RHO = Fraction(1, 10)
 
 
@@ -42,7 +43,7 @@ def test_epsilon_is_that_of_the_closed_form_and_below_the_simple_bound(rho, delt
 
 
 @given(st.floats(0.01, 20), st.floats(1e-10, 1e-3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_budget_is_never_more_than_its_epsilon_and_hardly_less(epsilon, delta):
     rho = budget.rho_of(epsilon, delta)
     assert budget.epsilon_of(rho, delta) <= epsilon < budget.epsilon_of(1.0001 * rho, delta)
@@ -103,14 +104,14 @@ def test_choice_has_the_probabilities_of_the_exponential_mechanism():
 
 
 def test_what_one_record_adds_to_a_score_is_at_most_one():
-    more = crosstab(np.vstack([CODES, [[1, 1]]]).astype(np.int16), STARTS, 1)
+    more = crosstab(records_of(np.vstack([CODES, [[1, 1]]]).astype(np.int16), (2, 3)))
     expected = np.full((5, 5), 0.7)
     one, other = (np.abs(counts - expected)[:2, 2:].sum() for counts in (COUNTS, more))
     assert abs(one - other) <= 1 + 1e-12
 
 
 @given(st.lists(st.fractions(Fraction(1, 1000), Fraction(1, 3)), min_size=1, max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_prices_add_up_to_the_budget_exactly(shares):
     door = gate(sum(shares))
     for share in shares:

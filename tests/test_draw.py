@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
-from conftest import codebook_of
+from conftest import codebook_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess
 
-STARTS = codebook_of(2, 3, 1).block_starts
+SIZES = (2, 3, 1)
+STARTS = codebook_of(*SIZES).block_starts
 P = np.array([0.3, 0.7, 0.2, 0.5, 0.3, 1.0])
 
 # 99.9% points of chi-square with 1 and 2 degrees of freedom
@@ -65,19 +66,19 @@ def test_entropy_of_pass_through_is_that_of_the_mixture():
 
 
 def test_selection_takes_the_second_instance_where_the_first_overpopulates():
-    true = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 0], [1, 1, 0]], np.int16)
-    first = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]], np.int16)
-    second = true.copy()
+    true = records_of(np.array([[0, 0, 0], [0, 0, 0], [1, 1, 0], [1, 1, 0]], np.int16), SIZES)
+    first = true.of(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]], np.int16))
+    second = true.of(true.codes.copy())
     # Over-populated by the first instance: (A1,B2) with ln 2, (B2,C1) and B2 itself with ln 4/3.
     # Losses: 0, 2 (ln 2 + ln 4/3) + ln 4/3, and twice 3 ln 4/3, which is the median.
-    chosen = postprocess.select([first, second], crosstab(true, STARTS), STARTS, 0.5)
+    chosen = postprocess.select([first, second], crosstab(true), 0.5)
     assert chosen.tolist() == [0, 1, 0, 0]
 
 
 def test_selection_goes_on_to_further_instances_while_the_loss_stays_high():
-    true = np.array([[0, 0, 0]] * 4, np.int16)
-    bad = np.array([[0, 0, 0]] * 3 + [[1, 2, 0]], np.int16)
-    chosen = postprocess.select([bad, bad, true], crosstab(true, STARTS), STARTS, 0.5)
+    true = records_of(np.array([[0, 0, 0]] * 4, np.int16), SIZES)
+    bad = true.of(np.array([[0, 0, 0]] * 3 + [[1, 2, 0]], np.int16))
+    chosen = postprocess.select([bad, bad, true], crosstab(true), 0.5)
     assert chosen.tolist() == [0, 0, 0, 2]
 
 
@@ -86,12 +87,12 @@ def test_selection_improves_the_crosstab_of_noisy_instances():
     true = np.repeat(rng.integers(0, 2, (3000, 1)), 3, axis=1).astype(np.int16)
     true[:, 2] = 0
     other = [rng.integers(0, [2, 3, 1], true.shape) for _ in range(2)]
-    noisy = [np.where(rng.random(true.shape) < 0.2, o, true) for o in other]
-    counts = crosstab(true, STARTS)
-    chosen = postprocess.select(noisy, counts, STARTS, 0.5)
+    noisy = [np.where(rng.random(true.shape) < 0.2, o, true).astype(np.int16) for o in other]
+    counts = crosstab(records_of(true, SIZES))
+    chosen = postprocess.select([records_of(codes, SIZES) for codes in noisy], counts, 0.5)
     selected = np.stack(noisy)[chosen, np.arange(len(true))]
 
     def error(codes: np.ndarray) -> float:
-        return float(np.abs(np.log((crosstab(codes, STARTS) + 1) / (counts + 1))).mean())
+        return float(np.abs(np.log((crosstab(records_of(codes, SIZES)) + 1) / (counts + 1))).mean())
 
     assert error(selected) < error(noisy[0])

@@ -159,6 +159,7 @@ def test_in_a_copy_that_dvc_filled_no_result_is_older_than_another(tmp_path, mon
     assert time > 1
 
 
+@pytest.mark.pipeline
 def test_the_example_of_a_grid_can_be_laid_over_params_yaml():
     grid = "examples/grid.yaml", "--", "results/grid/sample/tables/accuracy.md"
     outcome = run("snakemake", "--dry-run", "--cores", "2", "--configfile", *grid)
@@ -175,6 +176,7 @@ def test_rules_are_formatted():
     assert outcome.returncode == 0, outcome.stderr
 
 
+@pytest.mark.pipeline
 def test_snakemake_lint_finds_only_that_all_rules_share_one_environment():
     """One environment for everything is on purpose: it is what pip or environment.yml installs."""
     outcome = run("snakemake", "--lint")

@@ -514,8 +514,12 @@ def test_risk_stands_beside_the_ratio_of_medians():
 
 def test_the_papers_points_are_the_rows_of_which_it_says_both():
     published = {
-        "persons": {"bootstrap": [0.012, 0, 0], "m/plain": [0.046, 0, 0, 0.05], "m/other": [0.03, 0, 0]},
-        "housing": {"bootstrap": [0.01, 0, 0], "h/swapped": [0.02, 0, 0, 0.2]},
+        "persons": {
+            "bootstrap": {"median": 0.012},
+            "m/plain": {"median": 0.046, "within_10": 0.05},
+            "m/other": {"median": 0.03},
+        },
+        "housing": {"bootstrap": {"median": 0.01}, "h/swapped": {"median": 0.02, "within_10": 0.2}},
     }
     assert frontier.papers(published) == {
         "paper: m (Texas 2022)": (3.8, 0.05),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SHARED, question_set, shared
+from conftest import question_set, shared
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,4 +136,3 @@ def test_real_households_stay_together(tmp_path):
     held = holdout.split(np.ma.array(names, mask=False), 0.2, rng())
     assert 0.199 < held.mean() <= 0.2
     assert not set(names[held]) & set(names[~held])
-    assert SHARED.exists()

@@ -2,18 +2,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import codebook_of
+from conftest import records_of
 
 from modp.figures import mixing as figure
 from modp.measures import mixing
 
-CODEBOOK = codebook_of(2, 3, 1)
-START = np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 0]], np.int16)
+START = records_of(np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 0]], np.int16), (2, 3, 1))
 LATER = np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], np.int16)
 
 
 def test_trace_by_hand():
-    traced = mixing.trace(START, [LATER, START], CODEBOOK).set_index(["question", "sweep"])
+    traced = mixing.trace(START, [LATER, START.codes]).set_index(["question", "sweep"])
     assert traced.loc[("A", 1), "changed"] == 0.5
     assert traced.loc[("A", 1), "kept"] == pytest.approx((0.5 - 0.5) / 0.5)
     expected = (1 + 1 + 4) / 16
@@ -27,7 +26,7 @@ def test_rare_categories_are_followed_in_and_out():
     start[:5, 0] = 1
     later = start.copy()
     later[:2, 0], later[10:13, 0] = 0, 1
-    traced = mixing.trace(start, [later], CODEBOOK).set_index("question")
+    traced = mixing.trace(START.of(start), [later]).set_index("question")
     assert traced.loc["A", "rare_out"] == pytest.approx(2 / 5)
     assert traced.loc["A", "rare_in"] == pytest.approx(3 / 995)
     assert np.isnan(traced.loc["C", "rare_out"])
@@ -52,7 +51,7 @@ def test_summary_puts_the_slowest_question_first():
 
 @pytest.mark.filterwarnings("error")
 def test_figure_names_the_slowest_questions():
-    traced = mixing.trace(START, [LATER, LATER], CODEBOOK)
+    traced = mixing.trace(START, [LATER, LATER])
     drawn = figure.draw(traced, "title")
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[0].startswith("B: ") and len(labels) == 2

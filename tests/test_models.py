@@ -1,22 +1,26 @@
 import itertools
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import codebook_of, codes_of, shared
-from hypothesis import given, settings
+from conftest import codebook_of, codes_of, records_of, shared
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.__main__ import main
 from modp.base import devices
 from modp.base.errors import InputError
-from modp.models.blades import losses, published, training
+from modp.models.blades import fitting, losses, published, training
 from modp.models.blades import network as blades
-from modp.pipeline.params import Stage
+from modp.models.blades.recipe import Shape, Stage
 from modp.survey import records
+from modp.survey.records import Records
 
 SIZES = (2, 3, 1, 4)
 CODEBOOK = codebook_of(*SIZES)
@@ -25,22 +29,27 @@ CPU = torch.device("cpu")
 
 
 def model(number: int = 3, seed: int = 0) -> blades.Blades:
-    return shaped(blades.Shape(number, 4), seed)
+    return shaped(Shape(blades=number, reduced=4), seed)
 
 
-def shaped(shape: blades.Shape, seed: int = 0) -> blades.Blades:
+def shaped(shape: Shape, seed: int = 0) -> blades.Blades:
     return blades.Blades(torch.from_numpy(STARTS), shape, torch.Generator().manual_seed(seed))
 
 
-def random_codes(n: int, seed: int = 0) -> np.ndarray:
+def random_records(n: int, seed: int = 0) -> Records:
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 2, n)
     other = [(first + rng.integers(0, s, n) * rng.integers(0, 2, n)) % s for s in SIZES[1:]]
-    return np.column_stack([first, *other]).astype(np.int16)
+    return records_of(np.column_stack([first, *other]).astype(np.int16), SIZES)
 
 
-def trainer(codes: np.ndarray, threads: int = 1, number: int = 3) -> training.Trainer:
-    return training.Trainer(model(number), codes, STARTS, torch.Generator().manual_seed(1), threads, CPU)
+def binary_of(n: int) -> torch.Tensor:
+    """One-hot answers of so many random records."""
+    return torch.from_numpy(random_records(n).one_hot)
+
+
+def trainer(some: Records, threads: int = 1, seed: int = 1) -> training.Trainer:
+    return training.Trainer(model(3), some, torch.Generator().manual_seed(seed), threads, CPU)
 
 
 STAGES = [
@@ -49,14 +58,13 @@ STAGES = [
 ]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**31), st.data())
 def test_no_blade_predicts_a_question_from_itself(seed, data):
     """Minus-one: a question's own answer never reaches its own prediction by any blade."""
     scrambled = model()
     with torch.no_grad():
         scrambled.weight.normal_(generator=torch.Generator().manual_seed(seed))
-    codes = random_codes(5, seed)
+    codes = random_records(5, seed).codes
     for question, size in enumerate(SIZES):
         changed = codes.copy()
         changed[:, question] = data.draw(st.integers(0, size - 1))
@@ -69,7 +77,7 @@ def test_no_blade_predicts_a_question_from_itself(seed, data):
 
 
 def test_other_answers_do_reach_a_prediction():
-    codes = random_codes(5)
+    codes = random_records(5).codes
     changed = codes.copy()
     changed[:, 0] = 1 - changed[:, 0]
     binary = [torch.from_numpy(records.one_hot(c, STARTS)) for c in (codes, changed)]
@@ -78,7 +86,7 @@ def test_other_answers_do_reach_a_prediction():
 
 
 def test_diagonal_blocks_stay_zero_through_training():
-    fitted = trainer(random_codes(200))
+    fitted = trainer(random_records(200))
     fitted.fit(STAGES, lambda _: None)
     within = 1 - blades.between_questions(torch.from_numpy(STARTS))
     weight = fitted.model.weight.detach()
@@ -88,7 +96,7 @@ def test_diagonal_blocks_stay_zero_through_training():
 
 def test_forward_equals_the_papers_formula_in_float64():
     three = model().double()
-    binary = torch.from_numpy(records.one_hot(random_codes(6), STARTS)).double()
+    binary = binary_of(6).double()
     with torch.no_grad():
         predictions = three(binary).numpy()
         gate = three.gate(binary).numpy()
@@ -104,7 +112,7 @@ def test_forward_equals_the_papers_formula_in_float64():
 
 def test_mean_square_equals_the_slow_reference():
     rng = np.random.default_rng(0)
-    predictions, binary = rng.random((5, 10)), records.one_hot(random_codes(5), STARTS)
+    predictions, binary = rng.random((5, 10)), random_records(5).one_hot
     expected = sum((p - r) ** 2 for p, r in zip(predictions.flat, binary.flat, strict=True)) / 50
     found = losses.mean_square(torch.from_numpy(predictions), torch.from_numpy(binary))
     assert float(found) == pytest.approx(expected, rel=1e-12)
@@ -112,7 +120,7 @@ def test_mean_square_equals_the_slow_reference():
 
 def test_z_loss_equals_the_papers_listing_cell_by_cell():
     rng = np.random.default_rng(0)
-    n, output, target = 50, rng.random((50, 10)), records.one_hot(random_codes(50), STARTS).astype(float)
+    n, output, target = 50, rng.random((50, 10)), random_records(50).one_hot.astype(float)
     total = 0.0
     for i in range(10):
         for j in range(10):
@@ -129,7 +137,7 @@ def test_z_loss_equals_the_papers_listing_cell_by_cell():
 
 
 def test_z_gradient_of_a_whole_batch_is_the_derivative_of_the_z_loss():
-    fitted = trainer(random_codes(120))
+    fitted = trainer(random_records(120))
     found = training._ZGradient(fitted, STAGES[1])(torch.arange(120))
     predictions = fitted.model(fitted.records(torch.arange(120)))
     loss = losses.z_loss(predictions.T @ predictions, fitted.true.float(), 120, fitted.between)
@@ -138,7 +146,7 @@ def test_z_gradient_of_a_whole_batch_is_the_derivative_of_the_z_loss():
 
 
 def test_training_lowers_each_loss_and_keeps_the_best_weights():
-    fitted = trainer(random_codes(500))
+    fitted = trainer(random_records(500))
     history = fitted.fit([stage.model_copy(update={"epochs": 15}) for stage in STAGES], lambda _: None)
     for number in (1, 2):
         stage = [e.loss for e in history if e.stage == number]
@@ -147,23 +155,18 @@ def test_training_lowers_each_loss_and_keeps_the_best_weights():
 
 
 def test_training_is_the_same_to_the_bit_on_one_and_two_threads(sample):
-    codes, codebook = sample
-    weights = []
+    weights, starts = [], torch.from_numpy(sample.block_starts)
     for threads in (1, 2):
-        fresh = blades.Blades(
-            torch.from_numpy(codebook.block_starts), blades.Shape(2, 5), torch.Generator().manual_seed(3)
-        )
-        fitting = training.Trainer(
-            fresh, codes[:3000], codebook.block_starts, torch.Generator().manual_seed(4), threads, CPU
-        )
-        fitting.fit([s.model_copy(update={"batch": 700, "epochs": 2}) for s in STAGES], lambda _: None)
+        fresh = blades.Blades(starts, Shape(blades=2, reduced=5), torch.Generator().manual_seed(3))
+        fitted = training.Trainer(fresh, sample[:3000], torch.Generator().manual_seed(4), threads, CPU)
+        fitted.fit([s.model_copy(update={"batch": 700, "epochs": 2}) for s in STAGES], lambda _: None)
         weights.append(fresh.state_dict())
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_fewer_records_than_a_batch_still_train(n):
-    fitted = trainer(random_codes(n))
+    fitted = trainer(random_records(n))
     before = fitted.model.weight.detach().clone()
     history = fitted.fit([s.model_copy(update={"batch": 512}) for s in STAGES], lambda _: None)
     assert len(history) == 6
@@ -172,7 +175,7 @@ def test_fewer_records_than_a_batch_still_train(n):
 
 def test_divergence_is_an_error_with_its_stage():
     with pytest.raises(FloatingPointError, match=r"stage 1 \(mean_square\) diverged"):
-        fitted = trainer(random_codes(50))
+        fitted = trainer(random_records(50))
         with torch.no_grad():
             fitted.model.bias.fill_(float("nan"))
         fitted.fit(STAGES, lambda _: None)
@@ -180,17 +183,18 @@ def test_divergence_is_an_error_with_its_stage():
 
 def test_saved_model_predicts_the_same_and_belongs_to_its_codebook(tmp_path):
     first = model(seed=5)
-    blades.save(tmp_path / "m.safetensors", first, CODEBOOK.digest)
+    first.save(tmp_path / "m.safetensors", CODEBOOK)
     again = blades.load(tmp_path / "m.safetensors", CODEBOOK)
-    binary = records.one_hot(random_codes(7), STARTS)
-    assert (blades.predict(first, binary, CPU) == blades.predict(again, binary, CPU)).all()
+    some = random_records(7)
+    assert (first.predict(some) == again.predict(some)).all()
+    assert (first.predict(some) == first(torch.from_numpy(some.one_hot)).detach().numpy()).all()
     with pytest.raises(InputError, match="other questions or categories"):
         blades.load(tmp_path / "m.safetensors", codebook_of(2, 3, 1, 5))
 
 
 def test_the_same_weights_give_the_same_file(tmp_path):
     for number in range(10):
-        blades.save(tmp_path / f"{number}.safetensors", model(), CODEBOOK.digest)
+        model().save(tmp_path / f"{number}.safetensors", CODEBOOK)
     assert len({file.read_bytes() for file in tmp_path.iterdir()}) == 1
 
 
@@ -199,7 +203,19 @@ def test_asking_for_a_gpu_that_is_not_there_is_refused():
         pytest.skip("this machine has a GPU")
     with pytest.raises(InputError, match="finds no GPU"):
         devices.device("cuda")
+    with pytest.raises(InputError, match="finds no GPU"):
+        devices.gpu("cuda:1")
     assert devices.device("auto") == CPU
+    assert devices.gpu("auto") is None
+
+
+def test_a_cpu_of_any_number_is_no_gpu_and_torch_is_not_loaded_to_know():
+    program = (
+        "import sys; from modp.base import devices; "
+        "print([devices.gpu(name) for name in ('cpu', 'cpu:0', 'cpu:1')], 'torch' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[None, None, None] False"
 
 
 def test_rarity_weights_are_the_notebooks():
@@ -214,7 +230,7 @@ def test_rarity_weights_are_the_notebooks():
 
 def test_cross_entropy_equals_the_slow_reference():
     rng = np.random.default_rng(2)
-    codes = random_codes(20)
+    codes = random_records(20).codes
     predictions = rng.random((20, STARTS[-1]))
     slow = 0.0
     for row, answers in zip(predictions, codes, strict=True):
@@ -237,20 +253,20 @@ def test_z_loss_takes_its_floor_and_pseudocount():
 
 
 def test_softmax_predictions_of_a_question_sum_to_one():
-    softmax = shaped(blades.Shape(3, 4, link="softmax"))
-    predictions = softmax(torch.from_numpy(records.one_hot(random_codes(9), STARTS)))
+    softmax = shaped(Shape(blades=3, reduced=4, link="softmax"))
+    predictions = softmax(binary_of(9))
     for start, stop in itertools.pairwise(STARTS):
         assert torch.allclose(predictions[:, start:stop].sum(1), torch.ones(9))
 
 
 def test_a_third_layer_of_the_gate_has_a_second_rectifier():
-    three = shaped(blades.Shape(3, 4, gate_layers=3))
-    binary = torch.from_numpy(records.one_hot(random_codes(9), STARTS))
+    three = shaped(Shape(blades=3, reduced=4, gate_layers=3))
+    binary = binary_of(9)
     first = torch.relu(binary @ three.gate_in.weight.T + three.gate_in.bias)
     second = torch.relu(first @ three.gate_middle.weight.T + three.gate_middle.bias)
     expected = torch.softmax(second @ three.gate_out.weight.T + three.gate_out.bias, dim=1)
     assert torch.allclose(three.gate(binary), expected)
-    assert "gate_middle.weight" not in shaped(blades.Shape(3, 4)).state_dict()
+    assert "gate_middle.weight" not in shaped(Shape(blades=3, reduced=4)).state_dict()
 
 
 EVERY_LOSS = [
@@ -260,21 +276,16 @@ EVERY_LOSS = [
 ]
 
 
-def named_trainer(codes: np.ndarray, seed: int = 1) -> training.Trainer:
-    shuffler = torch.Generator().manual_seed(seed)
-    return training.Trainer(model(3), codes, STARTS, shuffler, 2, CPU, CODEBOOK.columns)
-
-
 def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
-    codes = random_codes(300)
-    whole = named_trainer(codes)
+    some = random_records(300)
+    whole = trainer(some, threads=2)
     states = []
     history = whole.fit(EVERY_LOSS, lambda _: None, keep=states.append)
     assert len(states) == 7
     for number, state in enumerate(states):
         training.save_state(tmp_path / f"{number}.safetensors", "this", state)
         found = training.load_state(tmp_path / f"{number}.safetensors", "this")
-        resumed = named_trainer(codes, seed=77)
+        resumed = trainer(some, threads=2, seed=77)
         with torch.no_grad():
             resumed.model.weight.zero_()
         assert resumed.fit(EVERY_LOSS, lambda _: None, start=found) == history
@@ -296,19 +307,19 @@ def test_patience_ends_a_stage_that_no_longer_improves():
     stage = Stage(
         loss="mean_square", epochs=500, learning_rate=2.0, schedule="constant", batch=64, patience=3
     )
-    history = trainer(random_codes(100)).fit([stage], lambda _: None)
+    history = trainer(random_records(100)).fit([stage], lambda _: None)
     best = int(np.argmin([e.loss for e in history]))
     assert len(history) == best + 1 + 3 < 500
 
 
 def test_a_time_limit_ends_a_stage():
     stage = Stage(loss="mean_square", epochs=100_000, learning_rate=0.01, minutes=0.005)
-    assert 1 <= len(trainer(random_codes(100)).fit([stage], lambda _: None)) < 100_000
+    assert 1 <= len(trainer(random_records(100)).fit([stage], lambda _: None)) < 100_000
 
 
 def test_the_learning_rate_falls_along_a_half_cosine():
     stage = Stage(loss="mean_square", epochs=4, learning_rate=0.1, batch=100)
-    history = trainer(random_codes(100)).fit([stage], lambda _: None)
+    history = trainer(random_records(100)).fit([stage], lambda _: None)
     expected = [0.1 * (1 + np.cos(np.pi * e / 4)) / 2 for e in range(4)]
     assert np.allclose([e.learning_rate for e in history], expected)
 
@@ -316,13 +327,13 @@ def test_the_learning_rate_falls_along_a_half_cosine():
 def test_a_special_that_there_is_not_is_named():
     stage = Stage(loss="weighted_mean_square", epochs=1, learning_rate=0.1, specials=["A=9"])
     with pytest.raises(InputError, match=r"no category is called 'A=9'; did you mean 'A="):
-        named_trainer(random_codes(50)).fit([stage], lambda _: None)
+        trainer(random_records(50)).fit([stage], lambda _: None)
 
 
 @pytest.mark.parametrize("name", ["model_1_1", "model_3_10", "model_5_15"])
 def test_published_weights_give_the_same_probabilities(sample, name):
     path = shared("data", "author_models", f"{name}.sav")
-    codebook = sample[1]
+    codebook = sample.codebook
     converted = published.convert(path, codebook)
     with torch.serialization.safe_globals(published.ALLOWED):
         content = torch.load(path, map_location="cpu", weights_only=True)
@@ -348,11 +359,11 @@ def test_an_archive_that_would_run_code_is_refused(tmp_path, sample):
 
     torch.save({"model_state_dict": Evil()}, tmp_path / "evil.sav")
     with pytest.raises(InputError, match="no archive of weights alone"):
-        published.convert(tmp_path / "evil.sav", sample[1])
+        published.convert(tmp_path / "evil.sav", sample.codebook)
     assert not (tmp_path / "ran").exists()
     torch.save({"weights": torch.ones(1)}, tmp_path / "other.sav")
     with pytest.raises(InputError, match="lacks 'model_state_dict'"):
-        published.convert(tmp_path / "other.sav", sample[1])
+        published.convert(tmp_path / "other.sav", sample.codebook)
 
 
 def test_published_weights_of_other_questions_are_refused():
@@ -364,49 +375,48 @@ def test_published_weights_of_other_questions_are_refused():
 @pytest.mark.parametrize("link", ["sigmoid", "softmax"])
 @pytest.mark.parametrize("number", [1, 3])
 def test_one_questions_predictions_are_those_of_the_whole(number, link):
-    some = shaped(blades.Shape(number, 4, link=link))
-    binary = torch.from_numpy(records.one_hot(random_codes(9), STARTS))
+    some = shaped(Shape(blades=number, reduced=4, link=link))
+    binary = binary_of(9)
     whole = some(binary)
     for start, stop in itertools.pairwise(STARTS):
         assert torch.allclose(some.question(binary, start, stop), whole[:, start:stop], atol=1e-6)
 
 
-def train_options(folder: Path, sample: tuple, restarts: int) -> list[str]:
-    codes, codebook = sample
-    records.write(folder / "records.parquet", codes[:400], codebook)
-    (folder / "codebook.json").write_text(codebook.to_json())
+def fit_options(folder: Path, some: Records, restarts: int) -> list[str]:
+    some.write(folder / "records.parquet")
+    (folder / "codebook.json").write_text(some.codebook.to_json())
     stages = [
         {"loss": "mean_square", "epochs": 2, "learning_rate": 0.01, "batch": 128},
         {"loss": "z", "epochs": 3, "learning_rate": 0.003, "batch": 128},
     ]
-    model = {"blades": 2, "reduced": 3, "restarts": restarts, "stages": stages}
+    recipe = {"family": "blades", "blades": 2, "reduced": 3, "restarts": restarts, "stages": stages}
     options = {
         "--records": folder / "records.parquet",
         "--codebook": folder / "codebook.json",
         "--name": "model_2_3",
-        "--model": json.dumps(model),
+        "--model": json.dumps(recipe),
         "--seed": 5,
         "--device": "cpu",
         "--weights": folder / "m/model.safetensors",
         "--history": folder / "m/history.parquet",
         "--plot": folder / "m/plot.csv",
-        "--timing": folder / "m/timing.csv",
         "--log": folder / "log.txt",
     }
-    return ["train", *(str(part) for pair in options.items() for part in pair)]
+    return ["fit", *(str(part) for pair in options.items() for part in pair)]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, sample) -> Path:
+    """The folder of a training from two seeds that nobody killed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert main(fit_options(folder, sample[:400], 2)) == 0
+    return folder
 
 
 @pytest.mark.parametrize("after", [1, 4, 6, 8])
-def test_a_killed_training_of_several_seeds_goes_on_to_the_same_end(tmp_path, sample, monkeypatch, after):
-    from modp.cli import train as step
-
-    monkeypatch.setattr(step, "CHECKPOINT_S", 0.0)
-    folders = [tmp_path / name for name in ("whole", "killed")]
-    for folder in folders:
-        folder.mkdir()
-    assert main(train_options(folders[0], sample, 2)) == 0
-
-    seen = []
+def test_a_killed_training_goes_on_to_the_same_end(whole, tmp_path, sample, monkeypatch, after):
+    monkeypatch.setattr(fitting, "CHECKPOINT_S", 0.0)
+    options, seen = fit_options(tmp_path, sample[:400], 2), []
 
     def killed(self, epoch):
         seen.append(epoch)
@@ -414,25 +424,38 @@ def test_a_killed_training_of_several_seeds_goes_on_to_the_same_end(tmp_path, sa
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(step._Progress, "__call__", killed)
-        main(train_options(folders[1], sample, 2))
-    assert (folders[1] / "m/.checkpoint.safetensors").exists()
-    assert not (folders[1] / "m/model.safetensors").exists()
-    assert main(train_options(folders[1], sample, 2)) == 0
-    assert "going on from epoch" in (folders[1] / "log.txt").read_text()
+        patch.setattr(fitting._Progress, "__call__", killed)
+        main(options)
+    assert (tmp_path / "m/.checkpoint.safetensors").exists()
+    assert not (tmp_path / "m/model.safetensors").exists()
+    assert main(options) == 0
+    assert "going on from epoch" in (tmp_path / "log.txt").read_text()
     for file in ("m/model.safetensors", "m/history.parquet", "m/plot.csv"):
-        assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes()
-    assert not (folders[1] / "m/.checkpoint.safetensors").exists()
-    assert len((folders[0] / "m/timing.csv").read_text().splitlines()) == 11
+        assert (whole / file).read_bytes() == (tmp_path / file).read_bytes()
+    assert not (tmp_path / "m/.checkpoint.safetensors").exists()
 
 
-def test_the_seed_with_the_lowest_last_loss_is_kept(tmp_path, sample):
-    lowest = []
-    for restarts in (1, 3):
-        folder = tmp_path / str(restarts)
-        folder.mkdir()
-        assert main(train_options(folder, sample, restarts)) == 0
-        history = pd.read_parquet(folder / "m/history.parquet")
-        assert len(history) == 5
-        lowest.append(history.loc[history["stage"] == 2, "loss"].min())
-    assert lowest[1] <= lowest[0]
+def test_the_log_tells_of_every_epoch_of_every_seed_with_its_time(whole):
+    line = r"^model_2_3: stage \d/2 \w+, loss .*, after [\d.]+ s$"
+    assert len(re.findall(line, (whole / "log.txt").read_text(), re.MULTILINE)) == 10
+
+
+def test_the_seed_with_the_lowest_last_loss_is_kept(tmp_path, sample, monkeypatch):
+    """Not the first seed, nor the last: the second of these three ends lowest."""
+    tried, fit = [], training.Trainer.fit
+
+    def noting(self, *rest):
+        history = fit(self, *rest)
+        tried.append((min(e.loss for e in history if e.stage == 2), history, self.weights()))
+        return history
+
+    monkeypatch.setattr(training.Trainer, "fit", noting)
+    assert main(fit_options(tmp_path, sample[:400], 3)) == 0
+    losses = [loss for loss, _, _ in tried]
+    assert len(losses) == 3 and min(losses) == losses[1] < min(losses[0], losses[2])
+    _, history, weights = tried[1]
+    kept = pd.read_parquet(tmp_path / "m/history.parquet")
+    assert kept.to_dict("records") == [vars(epoch) for epoch in history]
+    model = blades.load(tmp_path / "m/model.safetensors", sample.codebook)
+    for name, value in weights.items():
+        assert torch.equal(model.state_dict()[name], value)

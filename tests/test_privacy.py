@@ -1,16 +1,27 @@
 """Multiplicities and causal ranks: by hand, against slow counts, and what must not matter."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from conftest import codebook_of, codes_of
+import torch
+from conftest import codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.__main__ import main
+from modp.cli.inputs import read_drawn
+from modp.crosstabs.identical import multiplicity
+from modp.crosstabs.pairs import crosstab
+from modp.draws import postprocess
 from modp.measures import crowds
-from modp.survey import records
+from modp.models.blades.network import Blades
+from modp.models.blades.recipe import Shape
+from modp.models.family import Drawn
+from modp.survey.records import Records
 
 TRUE = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1]], np.int16)
 SYNTHETIC = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1]], np.int16)
@@ -47,28 +58,28 @@ def slow_ranks(true, synthetic, record, chosen, backwards):
 
 def test_multiplicity_by_hand():
     codes = np.array([[1, 0], [0, 1], [1, 0], [1, 1], [1, 0]], np.int16)
-    found = crowds.multiplicity(codes)
+    found = multiplicity(codes)
     assert found.dtype == np.int64
     assert found.tolist() == [3, 1, 3, 1, 3]
 
 
 def test_multiplicity_of_no_record_and_of_one():
-    assert crowds.multiplicity(np.zeros((0, 3), np.int16)).tolist() == []
-    assert crowds.multiplicity(np.zeros((1, 3), np.int16)).tolist() == [1]
+    assert multiplicity(np.zeros((0, 3), np.int16)).tolist() == []
+    assert multiplicity(np.zeros((1, 3), np.int16)).tolist() == [1]
 
 
 def test_multiplicity_tells_many_wide_questions_apart():
     # 40 questions of 30,000 codes each: a product of the codes would not fit in 64 bits.
     codes = np.full((6, 40), 29_999, np.int16)
     codes[1, 0], codes[2, 39], codes[3, [0, 39]] = 0, 0, 0
-    assert crowds.multiplicity(codes).tolist() == [3, 1, 1, 1, 3, 3]
+    assert multiplicity(codes).tolist() == [3, 1, 1, 1, 3, 3]
 
 
 @given(tables())
 def test_multiplicity_equals_the_slow_count(case):
     codes = case[0]
     slow = [sum((a == b).all() for b in codes) for a in codes]
-    assert crowds.multiplicity(codes).tolist() == slow
+    assert multiplicity(codes).tolist() == slow
 
 
 def test_effective_multiplicity_by_hand_and_without_overflow():
@@ -77,8 +88,8 @@ def test_effective_multiplicity_by_hand_and_without_overflow():
 
 
 def test_deficient_records_lie_strictly_below_the_limit():
-    multiplicity, bits = np.array([1, 4, 1, 300, 4]), np.array([0.0, 3.0, 20.0, 0.0, 2.999])
-    assert crowds.deficient(multiplicity, bits, limit=32).tolist() == [True, False, False, False, True]
+    crowd, bits = np.array([1, 4, 1, 300, 4]), np.array([0.0, 3.0, 20.0, 0.0, 2.999])
+    assert postprocess.deficient(crowd, bits, limit=32).tolist() == [True, False, False, False, True]
 
 
 def test_causal_rank_by_hand_in_both_directions():
@@ -115,7 +126,7 @@ def test_causal_rank_ignores_the_order_of_records_questions_and_categories(case,
 def test_causal_rank_lies_between_the_partners_multiplicity_and_the_number_of_records(case):
     true, _, record, chosen = case
     ranks = crowds.causal_rank(*case)
-    assert (ranks >= crowds.multiplicity(true)[record[chosen]]).all()
+    assert (ranks >= multiplicity(true)[record[chosen]]).all()
     assert (ranks <= len(true)).all()
 
 
@@ -130,26 +141,50 @@ def test_causal_rank_does_not_depend_on_the_chunks(monkeypatch, backwards):
 
 
 def test_causal_rank_of_copies_is_the_multiplicity(sample):
-    codes, _ = sample
+    codes = sample.codes
     chosen = np.arange(0, len(codes), 7)
     ranks = crowds.causal_rank(codes, codes, np.arange(len(codes)), chosen)
-    assert ranks.tolist() == crowds.multiplicity(codes)[chosen].tolist()
+    assert ranks.tolist() == multiplicity(codes)[chosen].tolist()
 
 
-def test_a_protected_variant_leaves_out_whom_neither_kind_of_crowd_hides(tmp_path):
-    codebook = codebook_of(2, 2)
-    true = np.array([[0, 0], [0, 0], [0, 1], [1, 1]], np.int16)  # multiplicities 2 2 1 1
-    extra = {"record": np.arange(4), "entropy_bits": np.array([1.0, 0.5, 3.0, 1.5])}  # crowds 4 2.8 8 2.8
-    (tmp_path / "codebook.json").write_text(codebook.to_json())
-    records.write(tmp_path / "records.parquet", true, codebook)
-    records.write(tmp_path / "1.parquet", 1 - true, codebook, extra)
-    variant = json.dumps({"model": "m", "name": "protected", "protect": 4})
-    options = {"records": "records.parquet", "codebook": "codebook.json", "instances": "1.parquet"}
-    options |= {"weights": "none", "out": "synthetic.parquet"}
-    paths = [part for name, file in options.items() for part in (f"--{name}", str(tmp_path / file))]
-    more = ["--variant", variant, "--seed", "1", "--zeros", "sample", "--log", str(tmp_path / "log")]
-    assert main(["postprocess", *paths, *more]) == 0
-    codes, kept = records.read(tmp_path / "synthetic.parquet", codebook, ["record", "entropy_bits"])
-    assert kept["record"].tolist() == [0, 2] and kept["entropy_bits"].tolist() == [1, 3]
-    assert codes.tolist() == [[1, 1], [1, 0]]
+def drawn(folder: Path, true: Records, instance: np.ndarray, bits: list[float], row: dict) -> Drawn:
+    """What the step draws of one instance of all true records; its log is beside it."""
+    codebook = true.codebook
+    (folder / "codebook.json").write_text(codebook.to_json())
+    true.write(folder / "records.parquet")
+    extra = {"record": np.arange(len(true)), "entropy_bits": np.array(bits)}
+    true.of(instance).write(folder / "1.parquet", extra)
+    starts, shape = torch.from_numpy(codebook.block_starts), Shape(blades=1, reduced=1)
+    Blades(starts, shape, torch.Generator()).save(folder / "model.safetensors", codebook)
+    files = {"records": "records.parquet", "codebook": "codebook.json", "instances": "1.parquet"}
+    files |= {"weights": "model.safetensors", "out": "synthetic.parquet", "log": "log"}
+    paths = [part for name, file in files.items() for part in (f"--{name}", str(folder / file))]
+    more = ["--family", "blades", "--row", json.dumps({"model": "m", **row}), "--device", "cpu"]
+    more += ["--name", f"m/{row['name']}", "--seed", "1", "--zeros", "sample"]
+    assert main(["draw", *paths, *more]) == 0
+    return read_drawn(folder / "synthetic.parquet", codebook)
+
+
+def test_a_protected_row_leaves_out_whom_neither_kind_of_crowd_hides(tmp_path):
+    true = records_of(np.array([[0, 0], [0, 0], [0, 1], [1, 1]], np.int16), (2, 2))  # multiplicities 2 2 1 1
+    bits = [1.0, 0.5, 3.0, 1.5]  # crowds 4 2.8 8 2.8
+    found = drawn(tmp_path, true, 1 - true.codes, bits, {"name": "protected", "protect": 4})
+    assert found.record.tolist() == [0, 2] and found.entropy_bits.tolist() == [1, 3]
+    assert found.codes.tolist() == [[1, 1], [1, 0]]
     assert "50.0% of the records hide in a crowd below 4" in (tmp_path / "log").read_text()
+
+
+def test_no_one_draw_made_a_swapped_record_so_its_entropy_is_blank_but_not_its_partner(tmp_path):
+    true = records_of(np.repeat([[0, 0], [1, 1]], 20, axis=0).astype(np.int16), (2, 2))
+    instance = np.column_stack([true.codes[:, 0], np.tile([0, 1], 20)]).astype(np.int16)
+    row = {"name": "swapped", "swap": {"passes": 5}}
+    found = drawn(tmp_path, true, instance, [1.0] * 40, row)
+    assert (found.codes != instance).any()
+    away = [np.abs(crosstab(true.of(codes)) - crosstab(true)).max() for codes in (instance, found.codes)]
+    assert away[1] < away[0] / 2
+    assert found.entropy_bits.mask.all()
+    assert found.record.tolist() == list(range(40))
+    stored = pq.read_table(tmp_path / "synthetic.parquet")["entropy_bits"]
+    assert stored.null_count == 40 and stored.type == pa.float64()
+    plain = drawn(tmp_path, true, instance, [1.0] * 40, {"name": "plain"})
+    assert plain.entropy_bits.tolist() == [1.0] * 40 and (plain.codes == instance).all()

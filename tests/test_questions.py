@@ -44,7 +44,7 @@ def stums_recipe(stums: QuestionSet, name: str) -> dict:
 
 
 def test_stums_has_the_papers_233_categories_on_any_file(sample):
-    codebook = sample[1]
+    codebook = sample.codebook
     assert dict(zip(codebook.names, codebook.sizes.tolist(), strict=True)) == PAPER_SIZES
     assert codebook.block_starts[-1] == 233
     assert codebook.block_starts[:6].tolist() == [0, 2, 13, 23, 32, 39]
@@ -53,7 +53,7 @@ def test_stums_has_the_papers_233_categories_on_any_file(sample):
 def test_heat_maps_follow_the_papers_order(stums, sample):
     assert sorted(stums.heat_map_order) == sorted(PAPER_SIZES)
     assert stums.heat_map_order[:5] == ["SEX", "AGEP", "RAC1P", "NATIVITY", "WAOB"]
-    assert list(sample[1].heat_map_order) == stums.heat_map_order
+    assert list(sample.codebook.heat_map_order) == stums.heat_map_order
     left = stums.fitted(True, ["AGEP"], {})
     assert left.heat_map_order == [name for name in stums.heat_map_order if name != "AGEP"]
 
@@ -69,7 +69,7 @@ def test_a_heat_maps_order_is_of_the_sets_questions(order, message):
 
 
 def test_a_codebook_keeps_the_order_and_one_without_it_can_be_read(sample):
-    book = sample[1]
+    book = sample.codebook
     assert Codebook.from_json(book.to_json()) == book
     content = json.loads(book.to_json())
     del content["heat_map_order"]
@@ -186,7 +186,7 @@ def test_faulty_recipes_are_refused(recipe, message):
 
 
 def test_codebook_says_which_raw_values_a_category_is_made_of(sample):
-    questions_ = {q.name: q for q in sample[1].questions}
+    questions_ = {q.name: q for q in sample.codebook.questions}
     assert [c.values for c in questions_["SCHL"].categories][:3] == ["blank", "1..6", "7..12"]
     assert questions_["LANP"].categories[2].values == "1970, 2000, 2030, 2050"
     assert questions_["SEX"].categories[1].values == "2"
@@ -207,7 +207,7 @@ def coded_book(recipe: dict) -> Codebook:
 
 
 def test_codebook_survives_its_file(sample):
-    codebook = sample[1]
+    codebook = sample.codebook
     assert Codebook.from_json(codebook.to_json()) == codebook
 
 

@@ -24,10 +24,11 @@ from modp.__main__ import main
 from modp.base.config import load
 from modp.base.output import Log, time_of
 from modp.measures.table import NOTEBOOK, measures_of
+from modp.models.registry import family
 from modp.pipeline.params import Params
 from modp.report import card, explorer, page, plot
-from modp.survey import records
 from modp.survey.codebook import Category, Codebook, Question
+from modp.survey.records import Records
 
 NASTY = '<b>"R&D"</b> </script><script>alert(1)</script>'
 CODEBOOK = Codebook(
@@ -38,7 +39,8 @@ CODEBOOK = Codebook(
         Question("JOB", "Job", "JOB", "as coded", tuple(Category(c, f"job {c}", c) for c in "xy")),
     ),
 )
-ROWS = ["bootstrap", "m/plain", "m/half"]
+DRAWN = ["m/plain", "m/half"]
+ROWS = ["bootstrap", *DRAWN]
 
 
 def line(model: str, variant: str, *ratios: float, cells: str = "all") -> dict:
@@ -160,8 +162,9 @@ def test_curves_are_multiples_of_the_ideal_without_the_marginals():
 
 
 def test_treatments_are_said_in_words_for_every_default_row():
-    rows = load(ROOT / "params.yaml", Params)
-    said = {row.row: card.treatment(row.model_dump()) for row in [*rows.variants, *rows.swept]}
+    rows = load(ROOT / "params.yaml", Params).rows
+    said = {row.row: card.treatment(row.model_dump()) for row in rows}
+    assert set(said) == {row.row for row in rows} and all(said.values())
     assert said["model_5_15/plain"] == "drawn from the predictions, no treatment"
     assert said["model_5_15/pass-through-1-2"] == "each true answer kept with probability 0.5"
     assert said["stationary/sweeps-20"] == "sweeps from the true records, question by question: 20"
@@ -180,7 +183,7 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     table = pd.concat([TABLE, other])
     run = card.Run("Tiny", CODEBOOK, [source], 5, "stated", table, HIDDEN, three_way, metrics)
     parameters = {"blades": 3, "reduced": 4, "stages": [{"loss": "z", "floor": None, "specials": []}]}
-    text = card.card("m", "blades", parameters, [{"name": "good", "pass_through": 0.5}], run)
+    text = card.card("m", family("blades"), parameters, [{"name": "good", "pass_through": 0.5}], run)
     assert "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1,000 | 7 |" in text
     assert "| bootstrap | 0.050 | 1.00 |" in text and "other/plain" not in text
     assert "`m/good`: closer_to_train 0.508 (0.5 to 0.516)\n" in text and "within_10 0" not in text
@@ -190,7 +193,7 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     assert (
         "Zeros are synthetic records that hold a pair of answers the question set calls impossible." in text
     )
-    swept = card.card("m", "stationary", {}, [], run)
+    swept = card.card("m", family("stationary"), {}, [], run)
     assert "pairs of answers that the question set calls impossible are never drawn" in swept
 
 
@@ -241,46 +244,21 @@ def made(tmp_path_factory) -> Path:
     true = codes_of(CODEBOOK.sizes, n, rng)
     true[:, 2] = true[:, 0]
     tables = {"bootstrap": true[rng.integers(0, n, n)], "m/plain": rng.permuted(true, axis=0)}
+    tables["marginals"] = tables["bootstrap"]
     tables["m/half"] = np.where(rng.random(true.shape) < 0.5, true, tables["m/plain"])[: n // 3]
     (at / "codebook.json").write_text(CODEBOOK.to_json())
-    records.write(at / "records.parquet", true, CODEBOOK)
+    Records(true, CODEBOOK).write(at / "records.parquet")
     # This title is shown as it is, and obeyed by nobody.
     (at / "tiny.yaml").write_text(f"title: '{NASTY}'\nquestions: tiny\nfiles: [tiny.csv]\n")
     (at / "tiny.csv.provenance.json").write_text(
         json.dumps({"source": NASTY, "bytes": 5, "sha256": "ab" * 32, "modified": None})
     )
-    coded = ["--records", at / "records.parquet", "--codebook", at / "codebook.json", "--seed", 1]
+    Records(rng.permuted(true, axis=0)[:100], CODEBOOK).write(at / "holdout.parquet")
     for row, codes in tables.items():
-        own = at / row
-        own.mkdir(parents=True)
+        (at / row).mkdir(parents=True)
         extra = {"record": np.arange(len(codes)), "entropy_bits": np.full(len(codes), 2.5)}
-        drawn = row != "bootstrap"
-        records.write(own / "table.parquet", codes, CODEBOOK, extra if drawn else None)
-        out = [
-            "--zeros",
-            "sample",
-            "--cells",
-            own / "cells.parquet",
-            "--summary",
-            own / "s.json",
-            "--triples",
-            own / "t.parquet",
-        ]
-        step("measure", *coded, "--synthetic", own / "table.parquet", *["--drawn"] * drawn, *out)
-        if drawn:
-            step(
-                *("privacy", *coded, "--synthetic", own / "table.parquet"),
-                *("--row", row, "--out", own / "privacy.parquet"),
-            )
-    records.write(at / "holdout.parquet", rng.permuted(true, axis=0)[:100], CODEBOOK)
-    for row in (*ROWS, "marginals"):
-        (at / row).mkdir(exist_ok=True)
-        source = row if row in ROWS else ROWS[0]
-        step(
-            *("attack", *coded, "--holdout", at / "holdout.parquet", "--row", row),
-            *("--synthetic", at / source / "table.parquet"),
-            *("--out", at / row / "attack.parquet", "--roc", at / row / "roc.parquet"),
-        )
+        Records(codes, CODEBOOK).write(at / row / "table.parquet", extra if row in DRAWN else None)
+        measure(at, row, at)
     pd.DataFrame(rng.random((n, 2))).rename(columns=str).to_parquet(at / "gates.parquet")
     (at / "published.yaml").write_text("{}\n")
     write_tables(at, at)
@@ -291,18 +269,15 @@ def made(tmp_path_factory) -> Path:
 
 
 def test_the_table_of_measures_knows_what_attacks_find(made):
-    found = pd.read_parquet(made / "m/half/attack.parquet")["measure"]
-    assert set(found) <= {measure.key for measure in measures_of("copies", "membership", "guesses")}
+    found = set(pd.read_parquet(made / "m/half/attack.parquet")["measure"])
+    assert {"exact", "distance_auc", "attribute_leak"} <= found
+    assert found <= {measure.key for measure in measures_of("copies", "membership", "guesses")}
 
 
 def test_with_the_notebooks_numbers_every_table_says_so(made, tmp_path):
-    coded = ["--records", made / "records.parquet", "--codebook", made / "codebook.json", "--seed", 1]
     for row in ROWS:
         (tmp_path / row).mkdir(parents=True)
-        files = ("--cells", "cells.parquet"), ("--summary", "s.json"), ("--triples", "t.parquet")
-        out = [part for option, name in files for part in (option, tmp_path / row / name)]
-        source = ["--synthetic", made / row / "table.parquet", "--zeros", "sample", "--paper-notebook"]
-        step("measure", *coded, *source, *["--drawn"] * (row in ROWS[1:]), *out)
+        measure(made, row, tmp_path, "--paper-notebook")
     write_tables(made, tmp_path, paper_notebook=True)
     for path in (tmp_path / "tables").glob("*.md"):
         assert NOTEBOOK in path.read_text(), path
@@ -325,17 +300,33 @@ def step(*arguments: object) -> None:
     assert main([str(a) for a in arguments]) == 0
 
 
+def coded(made: Path) -> list[object]:
+    return ["--records", made / "records.parquet", "--codebook", made / "codebook.json", "--seed", 1]
+
+
+def measure(made: Path, row: str, at: Path, *more: str) -> None:
+    """Measure a table of the folder ``made``, into the row's folder in ``at``."""
+    files = {"cells": "cells.parquet", "summary": "s.json", "triples": "t.parquet"}
+    files |= {"attack": "attack.parquet", "roc": "roc.parquet"}
+    files |= {"crowds": "privacy.parquet"} if row in DRAWN else {}
+    out = [part for option, name in files.items() for part in (f"--{option}", at / row / name)]
+    source = ["--holdout", made / "holdout.parquet", "--synthetic", made / row / "table.parquet"]
+    step(
+        "measure", *coded(made), *source, "--row", row, "--zeros", "sample", "--attacked", "JOB", *out, *more
+    )
+
+
 def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
     """Write the tables of the rows measured in ``at``, attacked in the folder ``made``."""
-    coded = ["--records", made / "records.parquet", "--codebook", made / "codebook.json", "--seed", 1]
     parameters = {"seed": 1, "dataset": NASTY, "zeros": "sample", "paper_notebook": paper_notebook}
+    parameters["answers_by_blade"] = {"model": "m", "questions": ["JOB"]}
     step(
-        *("tables", *coded, "--dataset", made / "tiny.yaml", "--published", made / "published.yaml"),
+        *("tables", *coded(made), "--dataset", made / "tiny.yaml", "--published", made / "published.yaml"),
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
         *("--summaries", *[at / r / "s.json" for r in ROWS]),
-        *("--privacy", *[made / r / "privacy.parquet" for r in ROWS[1:]]),
+        *("--privacy", *[made / r / "privacy.parquet" for r in DRAWN]),
         *("--attacks", *[made / r / "attack.parquet" for r in (*ROWS, "marginals")]),
-        *("--gates", made / "gates.parquet", "--gates-of", "m", "--questions", "JOB"),
+        *("--gates", made / "gates.parquet"),
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
         *("--run", json.dumps(parameters)),
         *("--parameters", at / "parameters.json"),

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, codebook_of
+from conftest import ROOT, codebook_of, records_of
 
 from modp.base.config import load
 from modp.measures.accuracy import Summary, cell_sets
@@ -53,7 +53,7 @@ def test_other_data_has_no_column_of_the_papers():
 
 def test_every_published_row_is_one_that_the_default_parameters_make():
     published = yaml.safe_load((ROOT / "workflow/published/accuracy.yaml").read_text())
-    made = load(ROOT / "params.yaml", Params).rows
+    made = load(ROOT / "params.yaml", Params).names
     keys = {measure.key for measure in measures_of()}
     for rows in published.values():
         assert set(rows) <= set(made) and all(set(numbers) <= keys for numbers in rows.values())
@@ -62,14 +62,15 @@ def test_every_published_row_is_one_that_the_default_parameters_make():
 def test_answers_by_blade_are_percents_of_the_records_that_a_blade_takes():
     codes = np.array([[0, 1], [0, 0], [1, 1], [1, 1]], np.int16)
     gates = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0.1, 0.9, 0], [0.6, 0.4, 0]])
-    table = answers.answers_by_blade(codes, codebook_of(2, 2), gates, ["B", "ELSEWHERE"])
+    records = records_of(codes, (2, 2))
+    table = answers.answers_by_blade(records, gates, ["B", "ELSEWHERE"])
     assert table["records"].tolist() == [3, 3, 1, 1, 0, 0]
     assert np.allclose(table["percent"][:4], [100 / 3, 200 / 3, 0, 100])
     assert table["percent"][4:].isna().all()
     (part,) = answers.printed_answers(table, "model_3_10")
     assert part.headers == ["blade", "records", "1", "2"]
     assert part.rows == [["1", "3", "33", "67"], ["2", "1", "0", "100"]]
-    assert answers.printed_answers(answers.answers_by_blade(codes, codebook_of(2, 2), gates, []), "m") == []
+    assert answers.printed_answers(answers.answers_by_blade(records, gates, []), "m") == []
 
 
 def test_latex_escapes_what_it_would_misread():

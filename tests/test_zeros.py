@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 from conftest import question_set
-from modp.cli.zeros import zeros_of
 
 from modp.base.errors import InputError
 from modp.crosstabs.cells import structural_zeros
 from modp.crosstabs.pairs import crosstab
+from modp.crosstabs.zeros import zeros_of
 from modp.draws.postprocess import violations
+from modp.models.stationary import matching
 from modp.models.stationary import model as stationary
-from modp.models.stationary.model import Settings
+from modp.models.stationary.matching import Settings
 from modp.survey import coding
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 AGE = {"name": "AGE", "label": "age", "categories": {0: "child", 1: "adult", 2: "old"}}
 JOB = {"name": "JOB", "label": "job", "missing": "not asked", "categories": {1: "a", 2: "b"}}
@@ -59,7 +61,7 @@ def test_a_rule_goes_with_its_questions():
     assert fitted.impossible_pairs == [(["AGE=0"], ["W=x"])]
 
 
-def coded(rows: list[tuple[int, int | None, str]]) -> tuple[np.ndarray, Codebook]:
+def coded(rows: list[tuple[int, int | None, str]]) -> Records:
     age, job, word = zip(*rows, strict=True)
     raw = {
         "AGE": np.ma.array(age),
@@ -67,12 +69,12 @@ def coded(rows: list[tuple[int, int | None, str]]) -> tuple[np.ndarray, Codebook
         "W": np.ma.array(word),
     }
     rules = {"AGE": 0, "JOB": "not -1"}, {"AGE": "not 0", "JOB": -1}
-    return coding.code(raw, ruled(*rules), np.random.default_rng(0))
+    return Records(*coding.code(raw, ruled(*rules), np.random.default_rng(0)))
 
 
 def test_stated_zeros_are_the_cells_of_the_rules():
     # columns: AGE 0 1 2, JOB -1 1 2, W x y
-    _, codebook = coded([(0, None, "x"), (1, 1, "y")])
+    codebook = coded([(0, None, "x"), (1, 1, "y")]).codebook
     wanted = np.zeros((8, 8), bool)
     for i, j in [(0, 4), (0, 5), (1, 3), (2, 3)]:
         wanted[i, j] = wanted[j, i] = True
@@ -81,39 +83,36 @@ def test_stated_zeros_are_the_cells_of_the_rules():
 
 
 def test_stated_zeros_are_those_asked_for():
-    codes, codebook = coded([(0, None, "x"), (1, 1, "y"), (2, 1, "x")])
-    counts = crosstab(codes, codebook.block_starts)
-    assert (zeros_of("sample", codes, codebook) == structural_zeros(counts, codebook.block_starts)).all()
-    stated = zeros_of("stated", codes, codebook)
-    assert (stated == codebook.stated_zeros).all()
-    assert not stated[0, 7] and zeros_of("sample", codes, codebook)[0, 7]  # a child with word y
+    records = coded([(0, None, "x"), (1, 1, "y"), (2, 1, "x")])
+    found = zeros_of("sample", records)
+    assert (found == structural_zeros(crosstab(records), records.block_starts)).all()
+    stated = zeros_of("stated", records)
+    assert (stated == records.codebook.stated_zeros).all()
+    assert not stated[0, 7] and found[0, 7]  # a child with word y
 
 
 def test_records_that_break_a_rule_are_named():
-    codes, codebook = coded([(0, None, "x"), (0, 2, "y"), (0, 2, "x")])
+    records = coded([(0, None, "x"), (0, 2, "y"), (0, 2, "x")])
     with pytest.raises(InputError, match=r"AGE=0 with JOB=2 \(2 records\)"):
-        zeros_of("stated", codes, codebook)
+        zeros_of("stated", records)
 
 
 def test_stated_zeros_need_rules():
-    codes, codebook = coded([(0, None, "x"), (1, 1, "y")])
+    records = coded([(0, None, "x"), (1, 1, "y")])
+    bare = Codebook(records.codebook.question_set, records.codebook.questions)
     with pytest.raises(InputError, match="nothing under 'impossible'"):
-        zeros_of("stated", codes, Codebook(codebook.question_set, codebook.questions))
+        zeros_of("stated", Records(records.codes, bare))
 
 
 def test_the_samples_rules_hold_in_it(sample):
-    codes, codebook = sample
-    counts = crosstab(codes, codebook.block_starts)
-    assert codebook.stated_zeros.sum() > 1000
-    assert codebook.broken(counts) == []
+    assert sample.codebook.stated_zeros.sum() > 1000
+    assert sample.codebook.broken(crosstab(sample)) == []
 
 
 def test_a_model_with_stated_zeros_draws_unseen_answers_but_no_impossible_ones(sample):
-    codes, codebook = sample
-    codes, starts = codes[:3000], codebook.block_starts
-    settings = Settings(start_epochs=3, levels=(1.0,), most_windows=3)
-    stated = codebook.stated_zeros
-    model, _, _ = stationary.fit(codes, starts, settings, 1, 2, lambda _: None, excluded=stated)
-    drawn, _, _ = stationary.sample(model, codes, 3, 1, 2)
-    assert not violations(drawn, stated, starts).any()
-    assert violations(drawn, structural_zeros(crosstab(codes, starts), starts), starts).any()
+    some, stated = sample[:3000], zeros_of("stated", sample)
+    settings = Settings(start_epochs=3, levels=(1.0,), most_windows=1)
+    model, _, _ = matching.fit(some, settings, 1, 1, lambda _: None, excluded=stated)
+    drawn = some.of(stationary.sample(model, some.codes, 3, 1, 2)[0])
+    assert not violations(drawn, stated).any()
+    assert violations(drawn, zeros_of("sample", some)).any()

@@ -99,7 +99,7 @@ def _compare(
         pq.write_table(table, path, compression="zstd")
     # The same triples for every row, so that rows can be compared.
     some = three_way.chosen(len(codebook.names), seeds.generator(options.seed, "triples"))
-    found = three_way.compare(true.codes, synthetic.codes, codebook.sizes, some)
+    found = three_way.compare(true, synthetic, some)
     with written(options.triples) as path:
         names = dict(enumerate(codebook.names))
         named = found.triples.replace(dict.fromkeys(("first", "second", "third"), names))

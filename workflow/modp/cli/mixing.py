@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     followed = seeds.generator(options.seed, "mixing").permutation(len(records))[:MOST]
     start = records[np.sort(followed)]
     states = itertools.islice(family.chains(model, start, work_of(options, log)), SWEEPS)
-    traced = mixing.trace(start.codes, states, records.codebook)
+    traced = mixing.trace(start, states)
     with written(options.out) as path:
         traced.to_parquet(path, index=False)
     slowest = mixing.summary(traced).iloc[0]

@@ -47,14 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Gather, summarise, write."""
     records = coded(options.records, options.codebook)
-    codes, codebook = records.codes, records.codebook
+    codebook = records.codebook
     dataset = load(options.dataset, Dataset)
     rows = [
         _row(name, cells, summary)
         for name, cells, summary in zip(options.rows, options.cells, options.summaries, strict=True)
     ]
     facts = {
-        "data": f"{dataset.title}: {len(codes):,} records, {len(codebook.questions)} questions, "
+        "data": f"{dataset.title}: {len(records):,} records, {len(codebook.questions)} questions, "
         f"{codebook.block_starts[-1]} categories ({codebook.question_set})",
         "seed": str(options.seed),
         "machine": f"{platform.system()} {platform.machine()}, "
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("questions", asked, (), [answers.printed_questions(asked)])
     for path in options.gates:
         asked_for, gates = options.run["answers_by_blade"], pd.read_parquet(path).to_numpy()
-        answered = answers.answers_by_blade(codes, codebook, gates, asked_for["questions"])
+        answered = answers.answers_by_blade(records, gates, asked_for["questions"])
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
     with written(options.metrics) as path:
         path.write_text(json.dumps(metrics(table, three_way, hidden, attacked, notebook), indent=1) + "\n")

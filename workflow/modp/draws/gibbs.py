@@ -200,7 +200,7 @@ def _block_entropy(odds, size, total):
 
 
 @compiled
-def sweep_rows(codes, first, last, starts, order, rows, given, key, bits):
+def sweep_rows(codes, first, last, starts, order, rows, key, bits):
     """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes.
 
     Question by question, so that what is known about one is at hand for all rows.
@@ -228,11 +228,8 @@ def sweep_rows(codes, first, last, starts, order, rows, given, key, bits):
                 continue
             if bits.shape[0]:
                 bits[first + i] += _block_entropy(odds, size, total)
-            if given.shape[0]:
-                u = given[first + i, q]
-            else:
-                word = _mix(states[i] + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
-                u = np.float32(word) * np.float32(2**-24)
+            word = _mix(states[i] + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
+            u = np.float32(word) * np.float32(2**-24)
             target = u * total
             drawn = starts[q]
             for j in range(size):

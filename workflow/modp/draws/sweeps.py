@@ -149,8 +149,6 @@ def sweep(
     number: int,
     threads: int,
     entropy: bool = False,
-    uniform: np.ndarray | None = None,
-    order: np.ndarray | None = None,
 ) -> Swept:
     """Redraw every answer once, given the record's current other answers.
 
@@ -162,29 +160,19 @@ def sweep(
     ----------
     codes : int16 of shape (n, Q); left as it is
     seed, number : the random numbers are a function of the seed, the sweep's number, the record's
-        row and the question alone; see :func:`uniform_numbers`
+        row and the question alone; see :func:`uniform_numbers` and :func:`question_order`
     threads : how many threads share the records; without influence on the result
     entropy : whether to compute the entropy of what was drawn from
-    uniform : float32 (n, Q) in [0, 1 - 2**-24], instead of the generator's numbers
-    order : the questions' order, instead of :func:`question_order`
-
-    Raises
-    ------
-    ValueError
-        if ``uniform`` has not the shape of ``codes``
     """
     new = np.array(codes, np.int16, order="C")
     n, questions = new.shape
-    if uniform is not None and np.shape(uniform) != new.shape:
-        raise ValueError("uniform numbers and codes differ in shape")
-    order = question_order(seed, number, questions) if order is None else np.asarray(order, np.int64)
-    given = np.empty((0, questions), np.float32) if uniform is None else np.asarray(uniform, np.float32)
+    order = question_order(seed, number, questions)
     bits = np.zeros(n if entropy else 0)
     key = key_of(seed, number)
 
     def part(start: int) -> int:
         stop = min(start + ROWS_AT_ONCE, n)
-        return sweep_rows(new, start, stop, model.block_starts, order, model.rows, given, key, bits)
+        return sweep_rows(new, start, stop, model.block_starts, order, model.rows, key, bits)
 
     changed = sum(in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
     return Swept(new, changed, bits if entropy else None)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from modp.survey.codebook import Codebook
+from modp.survey.records import Records
 
 RARE = 0.01
 """Share of the records below which a category is called rare."""
@@ -19,13 +19,13 @@ def chance(codes: np.ndarray, size: int) -> float:
     return float((shares**2).sum())
 
 
-def trace(start: np.ndarray, states: Iterable[np.ndarray], codebook: Codebook) -> pd.DataFrame:
+def trace(start: Records, states: Iterable[np.ndarray]) -> pd.DataFrame:
     """Follow chains sweep by sweep.
 
     Parameters
     ----------
-    start : codes of shape (n, Q), where the chains began
-    states : the codes after each sweep
+    start : where the chains began, n records
+    states : the codes (n, Q) after each sweep
 
     Returns
     -------
@@ -35,15 +35,13 @@ def trace(start: np.ndarray, states: Iterable[np.ndarray], codebook: Codebook) -
     records that were not in a rare category of the question before the sweep, the share that
     entered one, and ``rare_out``, among those that were in one, the share that left (NaN if none)
     """
-    expected = [chance(start[:, q], size) for q, size in enumerate(codebook.sizes)]
-    rare = [
-        np.bincount(start[:, q], minlength=size) < RARE * len(start) for q, size in enumerate(codebook.sizes)
-    ]
-    lines = []
-    before = start
+    true, sizes = start.codes, start.codebook.sizes
+    expected = [chance(true[:, q], size) for q, size in enumerate(sizes)]
+    rare = [np.bincount(true[:, q], minlength=size) < RARE * len(true) for q, size in enumerate(sizes)]
+    lines, before = [], true
     for number, after in enumerate(states, start=1):
-        for q, name in enumerate(codebook.names):
-            agreeing = np.mean(after[:, q] == start[:, q])
+        for q, name in enumerate(start.codebook.names):
+            agreeing = np.mean(after[:, q] == true[:, q])
             was, is_ = rare[q][before[:, q]], rare[q][after[:, q]]
             lines.append(
                 {

@@ -9,6 +9,7 @@ import pandas as pd
 from modp.crosstabs.limits import FEWEST, MOST
 from modp.crosstabs.triples import counts, ends, every, parts
 from modp.measures.accuracy import Summary, log_ratio, scaled, summarise
+from modp.survey.records import Records
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,7 @@ def chosen(questions: int, rng: np.random.Generator) -> np.ndarray:
     return triples[np.sort(rng.choice(len(triples), MOST, replace=False))]
 
 
-def compare(
-    true: np.ndarray, synthetic: np.ndarray, sizes: np.ndarray, triples: np.ndarray, threads: int = 1
-) -> ThreeWay:
+def compare(true: Records, synthetic: Records, triples: np.ndarray, threads: int = 1) -> ThreeWay:
     """Compare three-way crosstabs over cells with at least ``FEWEST`` true records.
 
     Synthetic counts are scaled to the number of true records; d as in the paper's equation 11 with
@@ -41,12 +40,12 @@ def compare(
 
     Parameters
     ----------
-    true, synthetic : codes of shape (n, Q) and (m, Q)
+    true, synthetic : n records and m, under one codebook
     triples : shape (T, 3)
     """
-    lines, ratios = [], [np.zeros(0)]
+    lines, ratios, sizes = [], [np.zeros(0)], true.codebook.sizes
     for part in parts(triples, sizes):
-        wanted, found = (counts(codes, part, sizes, threads) for codes in (true, synthetic))
+        wanted, found = (counts(table.codes, part, sizes, threads) for table in (true, synthetic))
         for triple, (begin, end) in zip(part, itertools.pairwise(ends(part, sizes)), strict=True):
             judged = begin + np.flatnonzero(wanted[begin:end] >= FEWEST)
             ratios.append(log_ratio(wanted[judged], scaled(found[judged], len(true), len(synthetic))))

@@ -7,6 +7,7 @@ import pandas as pd
 
 from modp.summaries.printed import Printed
 from modp.survey.codebook import Codebook
+from modp.survey.records import Records
 
 
 def questions_table(codebook: Codebook) -> pd.DataFrame:
@@ -37,16 +38,14 @@ def printed_questions(table: pd.DataFrame) -> Printed:
     return Printed(caption, ["question", "description", "made", "categories"], rows, 3)
 
 
-def answers_by_blade(
-    codes: np.ndarray, codebook: Codebook, gates: np.ndarray, names: Sequence[str]
-) -> pd.DataFrame:
+def answers_by_blade(records: Records, gates: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
     """Return how the records that a blade takes answer (the paper's Tables 3 and 4).
 
     A record belongs to the blade with the largest weight.
 
     Parameters
     ----------
-    codes : shape (n, Q)
+    records : n of them
     gates : shape (n, B)
     names : the questions wanted; those that the codebook lacks are passed over
 
@@ -57,11 +56,11 @@ def answers_by_blade(
     """
     top = gates.argmax(axis=1)
     lines = []
-    for q, question in enumerate(codebook.questions):
+    for q, question in enumerate(records.codebook.questions):
         if question.name not in names:
             continue
         for blade in range(gates.shape[1]):
-            counts = np.bincount(codes[top == blade, q], minlength=len(question.categories))
+            counts = np.bincount(records.codes[top == blade, q], minlength=len(question.categories))
             total = counts.sum()
             for category, count in zip(question.categories, counts, strict=True):
                 lines.append(
