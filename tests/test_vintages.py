@@ -19,9 +19,10 @@ from modp.pums import filters, places, vintages
 from modp.pums.fetch import require_members
 from modp.pums.read import read
 from modp.pums.where import Dataset, question_set_path
-from modp.survey import coding, records
+from modp.survey import coding
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 DICTIONARIES = ("acs1-2021", "acs1-2022", "acs1-2023", "acs5-2022")
 
@@ -239,7 +240,7 @@ def code(tmp_path: Path, text: str, *recipes: dict, **dataset) -> tuple[list[lis
         assert not (tmp_path / "records.parquet").exists()
         raise InputError(said)
     codebook = Codebook.from_json((tmp_path / "codebook.json").read_text())
-    codes, _ = records.read(tmp_path / "records.parquet", codebook)
+    codes = Records.read(tmp_path / "records.parquet", codebook).codes
     named = [
         [q.categories[c].code for q, c in zip(codebook.questions, row, strict=True)] for row in codes.tolist()
     ]
@@ -582,9 +583,9 @@ def test_real_files_are_coded(tmp_path, monkeypatch, dataset, n, categories):
     }
     assert main(["code", *(str(part) for pair in options.items() for part in pair)]) == 0
     codebook = Codebook.from_json((tmp_path / "codebook.json").read_text())
-    codes, _ = records.read(tmp_path / "records.parquet", codebook)
-    assert (len(codes), codebook.block_starts[-1]) == (n, categories)
-    assert codebook.broken(crosstab(codes, codebook.block_starts)) == []
+    records = Records.read(tmp_path / "records.parquet", codebook)
+    assert (len(records), codebook.block_starts[-1]) == (n, categories)
+    assert codebook.broken(crosstab(records)) == []
 
 
 def test_an_old_housing_file_is_refused_with_all_that_it_lacks(stums_h):
