@@ -93,6 +93,7 @@ def test_closeness_by_hand(monkeypatch):
     assert found["ratio_holdout"].value == pytest.approx((1 + 1 / 2 + 1 + 0) / 4)
 
 
+@pytest.mark.pipeline
 @given(three_tables())
 def test_closeness_equals_the_slow_count_on_what_the_groups_hold(tables):
     synthetic, train, holdout = tables
@@ -120,6 +121,7 @@ def test_the_closeness_of_train_and_holdout_exchanged_is_the_rest():
     assert one.value + other.value == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.pipeline
 def test_the_error_of_closeness_is_the_spread_over_repeats_and_a_binomials_is_not():
     """Of records that share a few nearest neighbours; 60 repeats, tolerance 30%."""
     repeats = []
@@ -233,6 +235,7 @@ def holds(estimate, value, errors=3):
     return abs(estimate.value - value) <= errors * (estimate.high - estimate.value) / attacks.CERTAINTY
 
 
+@pytest.mark.pipeline
 def test_a_resample_is_a_full_leak_and_independent_answers_are_none(sample):
     codes, income = sample.codes[rng(2).permutation(12_000)], sample.codebook.names.index("PINCP")
     train, holdout = codes[:9600], codes[9600:]

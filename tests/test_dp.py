@@ -42,6 +42,7 @@ def test_epsilon_is_that_of_the_closed_form_and_below_the_simple_bound(rho, delt
     assert epsilon < rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
+@pytest.mark.pipeline
 @given(st.floats(0.01, 20), st.floats(1e-10, 1e-3))
 @settings(max_examples=20)
 def test_a_budget_is_never_more_than_its_epsilon_and_hardly_less(epsilon, delta):

@@ -82,6 +82,7 @@ def test_schemas_are_those_of_the_code(name):
     assert stored == FILES[name].model_json_schema(), "run: python -m modp schemas"
 
 
+@pytest.mark.pipeline
 def test_modules_of_a_step_are_what_its_imports_load():
     declared = modules_loaded_by("import modp.figures.registry")
     for step in ("acquire", "code", "fit", "draw", "measure", "figure"):
@@ -91,14 +92,34 @@ def test_modules_of_a_step_are_what_its_imports_load():
         assert all(path.exists() for path in found)
 
 
-@pytest.mark.parametrize("kind", registry.KINDS)
-def test_an_edit_to_one_figures_file_redraws_no_other(kind):
-    found = {Path(m).resolve() for m in engines.code_of_figure(kind)}
-    own = registry.KINDS[kind].module
-    program = f"import modp.cli.figure, {own}"
-    assert found >= modules_loaded_by(program) - modules_loaded_by("import modp.figures.registry")
-    rooms = [path.stem for path in found if path.parent.name == "figures"]
-    assert sorted(rooms) == sorted(["style", "given", own.rpartition(".")[2]])
+@pytest.mark.pipeline
+def test_an_edit_to_one_figures_file_redraws_no_other():
+    named_anyway = modules_loaded_by("import modp.figures.registry")
+    loaded = modules_loaded_by_each(sorted({kind.module for kind in registry.KINDS.values()}))
+    for name, kind in registry.KINDS.items():
+        found = {Path(m).resolve() for m in engines.code_of_figure(name)}
+        assert found >= loaded[kind.module] - named_anyway
+        rooms = [path.stem for path in found if path.parent.name == "figures"]
+        assert sorted(rooms) == sorted(["style", "given", kind.module.rpartition(".")[2]])
+
+
+def modules_loaded_by_each(modules: list[str]) -> dict[str, set[Path]]:
+    """What each figure's module loads beside the step's own, each in a fork of one process."""
+    program = (
+        "import importlib, json, os, sys, modp.cli.figure\n"
+        "for name in sys.argv[1:]:\n"
+        "    if os.fork() == 0:\n"
+        "        importlib.import_module(name)\n"
+        "        own = [m.__file__ for n, m in sys.modules.items() if n.startswith('modp')]\n"
+        "        print(json.dumps([name, own]), flush=True)\n"
+        "        os._exit(0)\n"
+        "    os.wait()\n"
+    )
+    command = [sys.executable, "-c", program, *modules]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = dict(json.loads(line) for line in out.splitlines())
+    assert set(told) == set(modules)
+    return {name: {Path(f) for f in files if not f.endswith("__init__.py")} for name, files in told.items()}
 
 
 def test_another_line_in_the_registry_of_figures_makes_nothing_stale():

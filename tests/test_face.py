@@ -37,6 +37,7 @@ def model(records: Records) -> Stationary:
     return Stationary.fit(records, seed=SEED, tolerance=0.5, most_windows=1)
 
 
+@pytest.mark.pipeline
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)

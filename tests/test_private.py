@@ -288,6 +288,7 @@ def test_edges_from_the_true_records_are_refused_unless_said_to_be_public(tmp_pa
     assert fit(tmp_path, RECIPE.model_copy(update={"public_edges": True}), codebook) == 0
 
 
+@pytest.mark.pipeline
 def test_the_trace_along_epsilon_compares_with_bootstrap_and_independence(tmp_path):
     assert fit(tmp_path, RECIPE) == 0
     (tmp_path / "data.yaml").write_text("title: Three questions\nquestions: stums\nfiles: [x.csv]\n")

@@ -300,6 +300,7 @@ def three_way_error(codes: np.ndarray, model: Stationary) -> float:
     return float(np.sqrt((z**2).mean()))
 
 
+@pytest.mark.pipeline
 def test_a_triple_takes_up_what_pairs_cannot():
     records = parity(20_000)
     pairs, *_ = fitted(records, Settings(exchanges=0, triples=0))

@@ -556,6 +556,7 @@ def test_merges_are_the_papers_or_corrected(tmp_path, question_set, name, faithf
     assert [r[0] for r in rows] == expected.split()
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize(
     ("dataset", "n", "categories"),
     [
