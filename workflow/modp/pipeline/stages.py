@@ -162,12 +162,13 @@ def _follow(family: Family, models: Sequence[str]) -> dict[str, Any]:
 
 def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any]:
     rows = {
-        f"{row.model}-{row.name}": {"model": row.model, "name": row.name}
-        for row in params.rows
+        f"{row.model}-{row.name}": {"model": row.model, "name": row.name, "at": at}
+        for at, row in enumerate(params.rows)
         if row.model in models
     }
     row = "${item.model}/${item.name}"
-    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook", "rows")
+    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook")
+    keys.append("rows.${item.at}")
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
     deps += _results("instances/${item.model}") if family.can("instances") else []
     deps += _code_of(["draw", "measure"], family)
