@@ -106,7 +106,7 @@ def test_a_family_of_one_file_and_one_line_runs_to_its_row_its_card_and_its_metr
 
 def test_dvc_refuses_stages_of_other_models_and_says_what_to_do(tmp_path):
     folder = workspace(tmp_path, SMALL)
-    printed = run(folder, "dvc", "repro", check=False)
+    printed = run(folder, "snakemake", "--cores", "1", "acquired", check=False, DVC_STAGE="acquire")
     assert "run 'python -m modp stages'" in printed
     run(folder, sys.executable, "-m", "modp", "stages", PYTHONPATH=str(folder / "workflow"))
     assert "row_private" in (folder / "dvc.yaml").read_text()
