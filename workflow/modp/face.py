@@ -97,7 +97,7 @@ class FittedModel:
             self.model.save(temporary, self.codebook)
 
     def predict(self, records: Records) -> np.ndarray:
-        """Return how probable each answer is given the record's other answers (paper, equation 6).
+        """Return how probable each answer is given the record's other answers.
 
         Parameters
         ----------
@@ -404,7 +404,7 @@ def compare(
     Returns
     -------
     two lines a table, the bootstrap's first: over ``all`` cells i <= j, and over those ``between`` questions.
-    ``median``, ``mean_abs`` and ``rms`` are of d = |ln((C_syn + 1) / (C_true + 1))| (paper, equation 9),
+    ``median``, ``mean_abs`` and ``rms`` are of d = |ln((C_syn + 1) / (C_true + 1))| (paper, equation 11),
     synthetic counts scaled to n; ``ratio_…`` are their ratios to the bootstrap's. ``zero_records`` hold a
     structural zero; ``entropy_bits`` is the median entropy a record, NaN where it is not known
 

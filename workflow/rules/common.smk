@@ -13,7 +13,8 @@ from modp.figures import registry
 from modp.pipeline import engines, stages, warm
 from modp.base.config import check, load
 from modp.base.errors import InputError
-from modp.pipeline.params import BOOTSTRAP, MARGINALS, Params
+from modp.measures.ends import BOOTSTRAP, MARGINALS
+from modp.pipeline.params import Params
 from modp.pums.places import fips
 from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
 from modp.survey.questions import QuestionSet

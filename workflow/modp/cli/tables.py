@@ -15,8 +15,8 @@ from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
 from modp.measures.accuracy import Summary, cell_sets
+from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
-from modp.pipeline.params import MARGINALS
 from modp.pums.where import Dataset
 from modp.summaries import accuracy, answers, attacks, mixing, privacy
 from modp.summaries.metrics import metrics

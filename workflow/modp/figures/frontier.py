@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from modp.figures import style
 from modp.figures.given import Given, Published
-from modp.measures.ends import BOOTSTRAP
+from modp.measures.ends import BOOTSTRAP, MARGINALS
 
 NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
 """The curves of a run without a stationary model and without a row that is passed through."""
@@ -65,7 +65,7 @@ def draw(
     points = points.assign(ratio=_multiple(points["median"], ideal))
     rows = rows.assign(ratio=_multiple(rows["median"], ideal))
     figure, axis = style.single(title, 1.0, width=1.5)
-    curves = [c for c in points.groupby(["curve", "model"], sort=False) if c[0][0] in SHOWN]
+    curves = [c for c in points.groupby(["curve", "model"], sort=False) if c[0][0] != MARGINALS]
     for (key, part), line in zip(curves, style.lines(max(len(curves), 1)), strict=False):
         curve, model = key
         axis.plot(
@@ -77,7 +77,7 @@ def draw(
             zorder=2,
             **line,
         )
-        _write(axis, part[part["parameter"].isin(SHOWN[curve])], curve, line["color"])
+        _write(axis, part[part["parameter"].isin(SHOWN.get(curve, ()))], curve, line["color"])
     floor = points[points["curve"] == "marginals"].head(1)
     _mark(axis, floor["within_10"], floor["ratio"], "X", style.UNIVARIATE, "independent marginals")
     _mark(axis, rows["within_10"], rows["ratio"], "o", "0.4", "rows of the accuracy table")
@@ -98,7 +98,8 @@ def draw(
 
 
 def _names(curve: str) -> str:
-    return "number of sweeps" if curve == "sweeps" else "share of answers passed through"
+    names = {"sweeps": "number of sweeps", "pass-through": "share of answers passed through"}
+    return names.get(curve, curve)
 
 
 def _multiple(medians: pd.Series, ideal: float) -> pd.Series:

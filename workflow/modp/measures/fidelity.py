@@ -17,9 +17,9 @@ class Cells:
     first, second : the cell's categories
     true, synthetic : records in it
     scaled : the synthetic ones, were there as many synthetic records as true ones; NaN if there are none
-    log_ratio : the signed d (paper, equation 9)
-    z : of two proportions (paper, equation 8)
-    merit : the blended figure of merit (paper, equation 10)
+    log_ratio : the signed d (paper, equation 11)
+    z : of two proportions (paper, equation 10)
+    merit : the blended figure of merit (paper, equation 12)
     """
 
     first: np.ndarray

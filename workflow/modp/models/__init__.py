@@ -1,1 +1,1 @@
-"""Model families, one file each."""
+"""Model families, one room, or file, each."""

@@ -108,6 +108,8 @@ class Family:
 
     recipe, row : what params.yaml says of its models, and of each row drawn from one
     method : how its models work, for their cards; keys of the recipe and ``zeros`` stand in braces
+    treatments : how a row's keys are said on a card, with the value in braces; nothing for those not said
+    untreated : how a row is called that has none of them
     parts : what the family can do -> where that is, as ``module:function``, so that a step loads, and
         becomes stale with, only what it runs:
 
@@ -132,6 +134,8 @@ class Family:
     row: type[Row]
     method: str
     parts: Mapping[str, str]
+    treatments: Mapping[str, str] = field(default_factory=dict)
+    untreated: str = "drawn from the model"
     most_rows: int | None = None
     trains: bool = True
     excludes_zeros: bool = False

@@ -22,9 +22,10 @@ CARD = ("card.md.j2", "privacy.md.j2")
 """Templates of the report's page and of the cards."""
 
 
+FAMILIES = PACKAGE / "models" / "registry.py"
 REGISTRY = PACKAGE / "figures" / "registry.py"
-"""Counts as no step's code, with what it alone imports: what it says of a figure reaches a step by the
-step's inputs and parameters. So another line in it makes neither other figures stale nor models."""
+"""The registries count as no step's code, with what they alone import: what they say of a family or a figure
+reaches a step by the step's inputs and parameters. So another line makes neither figures stale nor models."""
 
 
 def modules_of(step: str) -> list[str]:
@@ -63,7 +64,7 @@ def _followed(start: Path) -> set[Path]:
     pending = [start]
     while pending:
         path = pending.pop()
-        if path not in found and path != REGISTRY:
+        if path not in found and path not in (REGISTRY, FAMILIES):
             found.add(path)
             pending += _imports(path)
     return found

@@ -14,7 +14,8 @@ from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.models.family import Family, Name, Recipe, Row
 from modp.models.registry import FAMILIES, families, family
 
-RESERVED = ("tables", "figures", "measures", "plots", "instances", BOOTSTRAP, MARGINALS)
+FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
+RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -63,7 +64,9 @@ class Census(Strict):
 class Grids(Strict):
     """Where evaluations are made along a line: ``epsilons`` by ``snakemake epsilon``."""
 
-    epsilons: list[float] = Field(default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1)
+    epsilons: list[Annotated[float, Field(gt=0, le=100)]] = Field(
+        default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1
+    )
 
 
 if TYPE_CHECKING:
@@ -211,7 +214,7 @@ class Params(Strict):
 def _row(at: int, row: Any, models: dict[str, Recipe]) -> Any:
     """A row as its model's family wants it, faults at their places."""
     if not isinstance(row, dict) or not isinstance(row.get("model"), str):
-        return Row.model_validate(row)
+        raise ValueError(f"rows.{at} does not say of which model it is, as in {{model: NAME, name: NAME}}")
     name = f"rows.{at} ({row['model']}/{row.get('name', '')})"
     if row["model"] not in models:
         raise ValueError(

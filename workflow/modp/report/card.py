@@ -17,25 +17,13 @@ from modp.measures.table import (
     Measure,
     measures_of,
 )
-from modp.models.family import Family
+from modp.models.family import Family, Row
 from modp.report.templates import template
 from modp.summaries.accuracy import ZEROS, headers_of_d
 from modp.summaries.attacks import BOUNDS
 from modp.summaries.printed import Printed, bounded, cell, row_names, with_ratios
 from modp.summaries.privacy import printed_privacy
 from modp.survey.codebook import Codebook
-
-TREATMENTS = {
-    "pass_through": "each true answer kept with probability {}",
-    "threshold": "where a record's loss is above this quantile, its next instance taken: {}",
-    "remove_zeros": "records that hold a structural zero removed",
-    "protect": "records whose effective multiplicity is below {} removed",
-    "swap": "answers exchanged between records where the crosstab gains: {}",
-    "sweeps": "sweeps from the true records, question by question: {}",
-    "start": "the sweeps start from: {}",
-}
-QUIET = ("model", "name", "instances")
-PLAIN = {"start": "records"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,7 @@ def card(
         zeros=ZEROS[run.zeros],
         notebook=NOTEBOOK if PAPER_NOTEBOOK in run.metrics else "",
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
-        rows=[(row["name"], treatment(row)) for row in rows],
+        rows=[(row["name"], treatment(row, family)) for row in rows],
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
@@ -157,18 +145,20 @@ def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return said | {"stages": [_said(stage) for stage in said["stages"]]} if "stages" in said else said
 
 
-def treatment(row: Mapping[str, Any]) -> str:
-    """Return in words how a row's table was made from its model.
+def treatment(row: Mapping[str, Any], family: Family) -> str:
+    """Return in words how a row's table was made from its model: what differs from the family's defaults.
 
-    A treatment that has no words yet is written as params.yaml has it.
+    A key for which the family has no words is written as params.yaml has it.
     """
     parts = []
     for key, value in row.items():
-        if key in QUIET or value in (None, False, 0) or PLAIN.get(key) == value:
+        words = family.treatments.get(key, f"{key}: {{}}")
+        if key in Row.model_fields or value == family.row.model_fields[key].default or not words:
             continue
-        said = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None) if key == "swap" else value
-        parts.append(TREATMENTS.get(key, f"{key}: {{}}").format(said))
-    return "; ".join(parts) or "drawn from the predictions, no treatment"
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None)
+        parts.append(words.format(value))
+    return "; ".join(parts) or family.untreated
 
 
 def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printed:

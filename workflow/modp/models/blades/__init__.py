@@ -18,4 +18,14 @@ FAMILY = Family(
         "gates": "modp.models.blades.drawing:gates",
         "curve": "modp.models.blades.curve:pass_through",
     },
+    treatments={
+        "pass_through": "each true answer kept with probability {}",
+        "instances": "",
+        "threshold": "where a record's loss is above this quantile, its next instance taken: {}",
+        "remove_zeros": "records that hold a structural zero removed",
+        "protect": "records whose effective multiplicity is below {} removed",
+        "swap": "answers exchanged between records where the crosstab gains: {}",
+        "sweeps": "sweeps from the true records, question by question: {}",
+    },
+    untreated="drawn from the predictions, no treatment",
 )

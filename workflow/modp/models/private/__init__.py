@@ -17,6 +17,7 @@ FAMILY = Family(
         "draw": "modp.models.private.drawing:draw",
         "guarantee": "modp.models.private.guarantee:guarantee",
     },
+    untreated="the fit's last chains, the one table that is released",
     most_rows=1,
     trains=False,
 )

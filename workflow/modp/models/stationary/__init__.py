@@ -18,5 +18,9 @@ FAMILY = Family(
         "curve": "modp.models.stationary.drawing:curve",
         "chains": "modp.models.stationary.drawing:chains",
     },
+    treatments={
+        "sweeps": "sweeps from the true records, question by question: {}",
+        "start": "the sweeps start from: {}",
+    },
     excludes_zeros=True,
 )
