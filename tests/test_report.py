@@ -162,14 +162,15 @@ def test_curves_are_multiples_of_the_ideal_without_the_marginals():
 
 
 def test_treatments_are_said_in_words_for_every_default_row():
-    rows = load(ROOT / "params.yaml", Params).rows
-    said = {row.row: card.treatment(row.model_dump()) for row in rows}
-    assert set(said) == {row.row for row in rows} and all(said.values())
+    params = load(ROOT / "params.yaml", Params)
+    said = {row.row: card.treatment(row.model_dump(), params.family_of(row.model)) for row in params.rows}
+    assert set(said) == {row.row for row in params.rows} and all(said.values())
+    assert said["stationary_dp/released"] == "the fit's last chains, the one table that is released"
     assert said["model_5_15/plain"] == "drawn from the predictions, no treatment"
     assert said["model_5_15/pass-through-1-2"] == "each true answer kept with probability 0.5"
     assert said["stationary/sweeps-20"] == "sweeps from the true records, question by question: 20"
     assert "passes 20, improvement 0.01" in said["model_5_15/swapped"]
-    assert card.treatment({"name": "x", "novel": 3}) == "novel: 3"
+    assert card.treatment({"name": "x", "novel": 3}, params.family_of("model_5_15")) == "novel: 3"
 
 
 def test_a_card_holds_the_models_own_rows_beside_the_ideal():

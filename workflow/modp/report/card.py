@@ -152,8 +152,8 @@ def treatment(row: Mapping[str, Any], family: Family) -> str:
     """
     parts = []
     for key, value in row.items():
-        words = family.treatments.get(key, f"{key}: {{}}")
-        if key in Row.model_fields or value == family.row.model_fields[key].default or not words:
+        words, known = family.treatments.get(key, f"{key}: {{}}"), family.row.model_fields.get(key)
+        if key in Row.model_fields or not words or (known and value == known.default):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None)
