@@ -388,7 +388,7 @@ def test_results_of_overridden_parameters_are_not_recorded_under_the_wrong_ones(
     program = (
         "from modp.base import config\nfrom modp.pipeline import engines\n"
         "params = config.read_yaml('params.yaml')\n"
-        "engines.record_in_dvc(params | {'seed': 99}, 'params.yaml', '')"
+        "engines.record_in_dvc(params | {'seed': 99}, 'params.yaml', lambda: False)"
     )
     printed = run(folder, sys.executable, "-c", program)
     assert "not recorded in DVC" in printed

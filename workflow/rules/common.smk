@@ -146,4 +146,6 @@ def finish(workflow):
     if engines.ran_everything(workflow) and not engines.inside_dvc():
         engines.remove_stale(RESULTS, {str(f) for job in workflow.dag.jobs for f in job.output})
         engines.say_what_was_made(RESULTS)
-        engines.record_in_dvc(dict(config), "params.yaml", stages.text(PARAMS))
+        engines.record_in_dvc(
+            dict(config), "params.yaml", lambda: stages.renew(PARAMS, Path("dvc.yaml"))
+        )

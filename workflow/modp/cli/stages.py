@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from modp.base.config import load
-from modp.base.output import Log, written
+from modp.base.output import Log
 from modp.pipeline import stages
 from modp.pipeline.params import Params
 
@@ -18,6 +18,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Write the file, from the root of the project."""
     params = load(options.params, Params)
-    with written(options.out) as path:
-        path.write_text(stages.text(params), encoding="utf-8")
-    log(f"{options.out} written for {len(params.models)} models and {len(params.rows)} rows")
+    stages.renew(params, options.out)
+    log(f"{options.out} is for {len(params.models)} models and {len(params.rows)} rows")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ PACKAGE = Path(__file__).parent.parent
 PAGE = ("page.html.j2", "page.css", "page.js")
 CARD = ("card.md.j2", "privacy.md.j2")
 """Templates of the report's page and of the cards."""
-
 
 FAMILIES = PACKAGE / "models" / "registry.py"
 REGISTRY = PACKAGE / "figures" / "registry.py"
@@ -40,11 +40,11 @@ def modules_of(step: str) -> list[str]:
 def code_of(step: str, family: Family | None = None) -> list[str]:
     """Return the files that a step runs for models of a family, as :func:`modules_of` does."""
     found = _followed(_path(f"modp.cli.{step}"))
-    for part in STEPS[step].parts if family else ():
-        if family and family.can(part):
+    if family:
+        for part in filter(family.can, STEPS[step].parts):
             found |= _followed(_path(family.parts[part].partition(":")[0]))
-    if family and STEPS[step].words:
-        found.add(_described_in(family.name))
+        if STEPS[step].words:
+            found.add(_described_in(family.name))
     return _relative(found)
 
 
@@ -174,7 +174,7 @@ def say_what_was_made(results: str) -> None:
     print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
 
 
-def record_in_dvc(config: dict[str, Any], params_file: str, stages: str) -> None:
+def record_in_dvc(config: dict[str, Any], params_file: str, renew: Callable[[], bool]) -> None:
     """Let DVC take up what Snakemake has made, so that ``dvc repro`` has nothing to do.
 
     Nothing is recorded where there is no DVC repository, and where the run's configuration is
@@ -183,7 +183,7 @@ def record_in_dvc(config: dict[str, Any], params_file: str, stages: str) -> None
 
     Parameters
     ----------
-    stages : what dvc.yaml must hold for these parameters
+    renew : writes dvc.yaml for these parameters if it is of others, and returns whether it was
     """
     if not Path(".dvc").is_dir():
         return
@@ -193,9 +193,8 @@ def record_in_dvc(config: dict[str, Any], params_file: str, stages: str) -> None
     if config["dataset"].endswith((".yaml", ".yml")):
         print("not recorded in DVC, which needs the name of a data set in workflow/datasets, not a path")
         return
-    if Path("dvc.yaml").read_text(encoding="utf-8") != stages:
-        print("dvc.yaml written anew, for the models and rows of", params_file)
-        Path("dvc.yaml").write_text(stages, encoding="utf-8")
+    if renew():
+        print(f"dvc.yaml written anew, for the models and rows of {params_file}")
     # Relinking would give files new times, and Snakemake would take them for changed.
     command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", "--no-relink"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from modp.base.output import written
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline import engines
@@ -64,6 +65,15 @@ def written_for(params: Params, path: Path) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text(params)
 
 
+def renew(params: Params, path: Path) -> bool:
+    """Write the dvc.yaml at ``path`` for these parameters if it is of others; return whether it was."""
+    stale = not written_for(params, path)
+    if stale:
+        with written(path) as new:
+            new.write_text(text(params), encoding="utf-8")
+    return stale
+
+
 class _Dumper(yaml.SafeDumper):
     """Indents lists, and writes every value out where it is used."""
 
@@ -77,10 +87,9 @@ class _Dumper(yaml.SafeDumper):
 def stages(params: Params) -> dict[str, Any]:
     """Return the stages in the order of the work."""
     found: dict[str, Any] = {"acquire": _acquire(), "code": _code(params)}
-    families = list(dict.fromkeys(params.family_of(name).name for name in params.models))
-    by_family = {
-        name: [model for model in params.models if params.family_of(model).name == name] for name in families
-    }
+    by_family: dict[str, list[str]] = {}
+    for model in params.models:
+        by_family.setdefault(params.family_of(model).name, []).append(model)
     for models in by_family.values():
         family = params.family_of(models[0])
         found[f"fit_{family.name}"] = _fit(family, models)
