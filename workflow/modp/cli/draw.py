@@ -8,23 +8,12 @@ import numpy as np
 
 from modp.base.config import check
 from modp.base.output import Log
-from modp.cli.inputs import (
-    ask_for_coded,
-    ask_for_weights,
-    ask_for_work,
-    coded,
-    model_of,
-    read_drawn,
-    work_of,
-    write_drawn,
-)
+from modp.cli.inputs import ask_for_fitted, fitted, read_drawn, work_of, write_drawn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    ask_for_coded(parser)
-    ask_for_weights(parser)
-    ask_for_work(parser)
+    ask_for_fitted(parser)
     parser.add_argument("--row", type=json.loads, required=True, help="the row, as JSON")
     parser.add_argument("--instances", type=Path, nargs="*", default=[], help="in order, if there are any")
     parser.add_argument("--out", type=Path, required=True)
@@ -32,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw, write."""
-    records = coded(options.records, options.codebook)
-    family, model = model_of(options, records.codebook)
+    records, family, model = fitted(options)
     row = check(options.row, family.row, f"row {options.name}")
     instances = [read_drawn(path, records.codebook) for path in options.instances]
     drawn = family.draw(model, records, row, work_of(options, log), instances)

@@ -8,15 +8,7 @@ import pandas as pd
 
 from modp.base import seeds
 from modp.base.output import Log, written
-from modp.cli.inputs import (
-    ask_for_coded,
-    ask_for_weights,
-    ask_for_work,
-    coded,
-    model_of,
-    read_drawn,
-    work_of,
-)
+from modp.cli.inputs import ask_for_fitted, fitted, read_drawn, work_of
 from modp.crosstabs.pairs import crosstab
 from modp.measures import accuracy, crowds
 
@@ -26,17 +18,14 @@ RANKED = 2000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    ask_for_coded(parser)
-    ask_for_weights(parser)
-    ask_for_work(parser)
+    ask_for_fitted(parser)
     parser.add_argument("--instances", type=Path, nargs="*", default=[], help="in order, if there are any")
     parser.add_argument("--out", type=Path, required=True, help="one line a point")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw at every point of the curve, measure, write."""
-    records = coded(options.records, options.codebook)
-    family, model = model_of(options, records.codebook)
+    records, family, model = fitted(options)
     instances = [read_drawn(path, records.codebook) for path in options.instances]
     true = crosstab(records, options.threads)
     # The same records for every model, so that curves can be compared.

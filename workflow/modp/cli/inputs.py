@@ -46,18 +46,6 @@ def recipe_of(options: argparse.Namespace) -> tuple[Family, Recipe]:
     return found, check(options.model, found.recipe, f"model {options.name}")
 
 
-def ask_for_weights(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that :func:`model_of` takes."""
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
-
-
-def model_of(options: argparse.Namespace, codebook: Codebook) -> tuple[Family, Model]:
-    """Return a fitted model and its family."""
-    found = family(options.family)
-    return found, found.load(options.weights, codebook)
-
-
 def ask_for_work(parser: argparse.ArgumentParser) -> None:
     """Declare the options that :func:`work_of` takes."""
     parser.add_argument("--name", required=True, help="of the model, or of the row, in params.yaml")
@@ -65,6 +53,21 @@ def ask_for_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--zeros", choices=get_args(Zeros), default="sample", help="what counts as such")
+
+
+def ask_for_fitted(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that :func:`fitted` and :func:`work_of` take."""
+    ask_for_coded(parser)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--family", choices=FAMILIES, required=True, help="what the weights are of")
+    ask_for_work(parser)
+
+
+def fitted(options: argparse.Namespace) -> tuple[Records, Family, Model]:
+    """Return the true records, and a model fitted to them with its family."""
+    true = coded(options.records, options.codebook)
+    found = family(options.family)
+    return true, found, found.load(options.weights, true.codebook)
 
 
 def work_of(options: argparse.Namespace, log: Log, checkpoint: Path | None = None) -> Work:

@@ -7,30 +7,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp.base.output import Log, written
-from modp.cli.inputs import (
-    ask_for_coded,
-    ask_for_weights,
-    ask_for_work,
-    coded,
-    model_of,
-    work_of,
-    write_drawn,
-)
+from modp.cli.inputs import ask_for_fitted, fitted, work_of, write_drawn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    ask_for_coded(parser)
-    ask_for_weights(parser)
-    ask_for_work(parser)
+    ask_for_fitted(parser)
     parser.add_argument("--out", type=Path, nargs="+", required=True, help="one file an instance")
     parser.add_argument("--gates", type=Path, required=True, help="one column a blade")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Draw, write."""
-    records = coded(options.records, options.codebook)
-    family, model = model_of(options, records.codebook)
+    records, family, model = fitted(options)
     shares = family.gates(model, records)
     with written(options.gates) as path:
         table = pa.table({f"blade_{b + 1}": shares[:, b] for b in range(shares.shape[1])})

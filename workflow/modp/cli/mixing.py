@@ -8,7 +8,7 @@ import numpy as np
 
 from modp.base import seeds
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_weights, ask_for_work, coded, model_of, work_of
+from modp.cli.inputs import ask_for_fitted, fitted, work_of
 from modp.measures import mixing
 
 SWEEPS = 50
@@ -18,16 +18,13 @@ MOST = 20_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    ask_for_coded(parser)
-    ask_for_weights(parser)
-    ask_for_work(parser)
+    ask_for_fitted(parser)
     parser.add_argument("--out", type=Path, required=True, help="one line a question and sweep")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Sweep, follow, write."""
-    records = coded(options.records, options.codebook)
-    family, model = model_of(options, records.codebook)
+    records, family, model = fitted(options)
     followed = seeds.generator(options.seed, "mixing").permutation(len(records))[:MOST]
     start = records[np.sort(followed)]
     states = itertools.islice(family.chains(model, start, work_of(options, log)), SWEEPS)
