@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 
 from modp.measures.table import measures_of
@@ -42,14 +44,22 @@ def use() -> None:
 
 def settle(figure: Figure) -> None:
     """Compute the layout once, which saving in each format would do again."""
-    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine:
+        engine.execute(figure)
     figure.set_layout_engine("none")
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure; the same data give the same bytes, so no date goes into the file."""
-    metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
-    figure.savefig(path, dpi=DPI, metadata=metadata)
+    """Write the figure; the same data give the same bytes, so no date goes into the file.
+
+    The canvases are asked themselves, since ``savefig`` draws every figure twice.
+    """
+    if path.suffix == ".pdf":
+        FigureCanvasPdf(figure).print_pdf(path, metadata={"CreationDate": None})
+    else:
+        figure.set_dpi(DPI)
+        FigureCanvasAgg(figure).print_png(path)
 
 
 def close(figure: Figure) -> None:
