@@ -176,7 +176,7 @@ def test_a_loaded_model_samples_and_predicts_the_same(records, model, tmp_path):
         (lambda r, m: Private.fit(r, epsilon=-1.0), "epsilon: Input should be greater than 0"),
         (lambda r, m: m.sample(r, sweeps=0), "sweeps: Input should be greater"),
         (lambda r, m: m.sample(r, start="frsh"), "'records' or 'fresh'"),
-        (lambda r, m: Stationary.fit(r, zeros="smaple"), "zeros is sample or stated"),
+        (lambda r, m: Stationary.fit(r, zeros="smaple"), "zeros is sample or likely or stated"),
         (lambda r, m: compare(r, r, zeros="stated"), "needs rules"),
     ],
 )

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import question_set
+from conftest import question_set, records_of
 
 from modp.base.errors import InputError
-from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.cells import EXPECTED, likely_zeros, structural_zeros
 from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
 from modp.draws.postprocess import violations
@@ -116,3 +116,50 @@ def test_a_model_with_stated_zeros_draws_unseen_answers_but_no_impossible_ones(s
     drawn = some.of(stationary.sample(model, some.codes, 3, 1, 2)[0])
     assert not violations(drawn, stated).any()
     assert violations(drawn, zeros_of("sample", some)).any()
+
+
+def crosstab_of(table: list[list[int]]) -> np.ndarray:
+    """The crosstab (K, K) of two questions that have this pair table."""
+    pair = np.array(table)
+    return np.block([[np.diag(pair.sum(axis=1)), pair], [pair.T, np.diag(pair.sum(axis=0))]])
+
+
+@pytest.mark.parametrize(
+    ("table", "zeros"),
+    [
+        # 10 · 30 / 100 = 3 are expected in the empty cell, 9 · 30 / 100 are not enough.
+        ([[0, 10], [30, 60]], [(0, 0)]),
+        ([[0, 9], [30, 61]], []),
+        # Of 12 answers half would be others' than the one there is; each other cell alone expects too few.
+        ([[12, 0, 0, 0], [38, 17, 17, 16]], [(0, 1), (0, 2), (0, 3)]),
+        ([[11, 0, 0, 0], [39, 17, 17, 16]], []),
+        # Two answers go with it, which is no rule.
+        ([[11, 1, 0, 0], [39, 16, 17, 16]], []),
+    ],
+)
+def test_likely_zeros_are_those_that_chance_does_not_explain(table, zeros):
+    starts = np.array([0, len(table), len(table) + len(table[0])])
+    counts = crosstab_of(table)
+    found = likely_zeros(counts, starts)
+    np.testing.assert_array_equal(found, found.T)
+    assert [(i, j - len(table)) for i, j in np.argwhere(np.triu(found)).tolist()] == zeros
+
+
+def test_likely_zeros_of_independent_answers_are_as_rare_as_said():
+    rng, starts, false, empty = np.random.default_rng(1), np.array([0, 12, 26]), 0, 0
+    for _ in range(300):
+        codes = [rng.choice(k, 150, p=rng.dirichlet(np.ones(k))) for k in np.diff(starts)]
+        counts = crosstab(records_of(np.column_stack(codes).astype(np.int16), np.diff(starts)))
+        cells = np.outer(np.diag(counts)[:12], np.diag(counts)[12:]) / 150 >= EXPECTED
+        false += (likely_zeros(counts, starts)[:12, 12:] & cells).sum()
+        empty += cells.sum()
+    assert false / empty < np.exp(-EXPECTED)
+
+
+def test_stated_zeros_are_likely_ones_unless_records_hold_them():
+    records = coded([(0, None, "x"), (1, 1, "y"), (2, 1, "x")])
+    stated = records.codebook.stated_zeros
+    assert (zeros_of("likely", records) == stated).all(), "of three records nothing else is likely"
+    broken = coded([(0, None, "x"), (0, 2, "y"), (1, 1, "x")])
+    assert (zeros_of("likely", broken) == (stated & (crosstab(broken) == 0))).all()
+    assert zeros_of("likely", broken).sum() == stated.sum() - 2

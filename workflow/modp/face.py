@@ -180,10 +180,11 @@ class Stationary(FittedModel):
         threads : without influence on the result; None for every core
         device : cpu, cuda, cuda:N, or auto for a GPU where there is one
         zeros : which pairs of answers are never drawn: ``sample`` for those that no true record holds,
-            ``stated`` for those that the question set calls impossible
+            ``likely`` for those of them that chance does not explain, ``stated`` for those that the question
+            set calls impossible
         progress : whether to say on the terminal how far the fit has come
         recipe : keys of :class:`modp.models.stationary.recipe.StationaryRecipe`, as in params.yaml:
-            ``tolerance=0.02``, ``triples=0``, ``chains=10000`` …
+            ``prior="student"``, ``tolerance=0.02``, ``triples=0``, ``chains=10000`` …
 
         Raises
         ------
@@ -199,6 +200,7 @@ class Stationary(FittedModel):
         *,
         sweeps: int = 20,
         start: Literal["records", "fresh"] | None = None,
+        balanced: bool = False,
         n: int | None = None,
         seed: int = 1,
         name: str | None = None,
@@ -213,9 +215,12 @@ class Stationary(FittedModel):
             any the chains start fresh, from the weights alone, and need more sweeps
         sweeps : at least one; more of them leave less of the true record
         start : ``fresh`` to leave the true records out though they are given
+        balanced : whether to choose among more draws, so that the crosstab is the one the model expects,
+            without the noise of a draw
         n : how many records to draw where none are given; by default as many as the model was fitted to
         seed, threads, device : as in :meth:`fit`
-        name : the random streams are called after it and the model's; ``sweeps-20`` and so on by default
+        name : the random streams are called after it and the model's; ``sweeps-20`` and so on by default, or
+            ``balanced``
 
         Returns
         -------
@@ -227,8 +232,8 @@ class Stationary(FittedModel):
             if the records are of other questions or categories than the model's, or a value cannot be used
         """
         begun = start or ("fresh" if records is None else "records")
-        name = name or f"sweeps-{sweeps}"
-        row = self._row(StationaryRow, name, {"sweeps": sweeps, "start": begun})
+        name = name or ("balanced" if balanced else f"sweeps-{sweeps}")
+        row = self._row(StationaryRow, name, {"sweeps": sweeps, "start": begun, "balanced": balanced})
         work = _work(row.row, seed, threads, device)
         return self._drawn(self._started(records, row.start, n), row, work)
 

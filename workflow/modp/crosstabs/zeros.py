@@ -3,7 +3,7 @@
 import numpy as np
 
 from modp.base.errors import InputError
-from modp.crosstabs.cells import structural_zeros
+from modp.crosstabs.cells import likely_zeros, structural_zeros
 from modp.crosstabs.pairs import crosstab
 from modp.survey.records import Records
 
@@ -13,18 +13,21 @@ def zeros_of(kind: str, records: Records) -> np.ndarray:
 
     Parameters
     ----------
-    kind : ``sample`` for the cells that no true record is in, ``stated`` for those that the question
-        set calls impossible
+    kind : ``sample`` for the cells that no true record is in, ``stated`` for those that the question set
+        calls impossible, ``likely`` for the empty ones that it calls so or that chance does not explain
     records : the true ones
 
     Raises
     ------
     InputError
-        if true records are in cells that the question set calls impossible
+        if ``kind`` is ``stated`` and true records are in cells that the question set calls impossible
     """
     counts, codebook = crosstab(records), records.codebook
     if kind == "sample":
         return structural_zeros(counts, codebook.block_starts)
+    if kind == "likely":
+        stated = codebook.stated_zeros & structural_zeros(counts, codebook.block_starts)
+        return stated | likely_zeros(counts, codebook.block_starts)
     if not codebook.impossible:
         raise InputError(
             f"'zeros: stated' needs rules, but the question set {codebook.question_set!r} has nothing under "

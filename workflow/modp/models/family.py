@@ -107,7 +107,8 @@ class Family:
     """A model family.
 
     recipe, row : what params.yaml says of its models, and of each row drawn from one
-    method : how its models work, for their cards; keys of the recipe and ``zeros`` stand in braces
+    method : how its models work, for their cards; keys of the recipe and ``zeros``, the run's or the
+        recipe's own, stand in braces
     treatments : how a row's keys are said on a card, with the value in braces; nothing for those not said
     untreated : how a row is called that has none of them
     parts : what the family can do -> where that is, as ``module:function``, so that a step loads, and

@@ -70,7 +70,7 @@ def card(
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),
-        method=family.method.format(**parameters, zeros=ZEROS[run.zeros]),
+        method=family.method.format(**{**parameters, "zeros": ZEROS[parameters.get("zeros") or run.zeros]}),
         zeros=ZEROS[run.zeros],
         notebook=NOTEBOOK if PAPER_NOTEBOOK in run.metrics else "",
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),

@@ -11,7 +11,11 @@ from modp.measures.accuracy import Summary, summarise
 from modp.measures.table import NOTEBOOK, RATIO, measures_of
 from modp.summaries.printed import Printed, cell, row_names, shown, with_ratios
 
-ZEROS = {"sample": "no true record holds", "stated": "the question set calls impossible"}
+ZEROS = {
+    "sample": "no true record holds",
+    "likely": "no true record holds though chance would have made some",
+    "stated": "the question set calls impossible",
+}
 """Which pairs of answers are structural zeros, by the parameter ``zeros``."""
 
 CELL_NAMES = {

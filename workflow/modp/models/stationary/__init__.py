@@ -9,7 +9,8 @@ FAMILY = Family(
     row=StationaryRow,
     method="Stationary: one distribution over records with a weight for every pair of answers, and for the "
     "answers to some triples of questions, fitted until the crosstab of its chains is the true one up to "
-    "sampling noise. Records are drawn by sweeps from the true ones, question by question, each given "
+    "sampling noise, as far as a prior on the weights ({prior}) lets it. Records are drawn by sweeps from "
+    "the true ones, question by question, each given "
     "the record's current other answers; pairs of answers that {zeros} are never drawn.",
     parts={
         "fit": "modp.models.stationary.fitting:fit",
@@ -21,6 +22,7 @@ FAMILY = Family(
     treatments={
         "sweeps": "sweeps from the true records, question by question: {}",
         "start": "the sweeps start from: {}",
+        "balanced": "chosen among more draws so that their crosstab is the expected one",
     },
     excludes_zeros=True,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from modp.base import devices, seeds
-from modp.draws import fresh, independent
+from modp.draws import balanced, fresh, independent
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
@@ -13,17 +13,44 @@ from modp.survey.records import Records
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 
+POOL = 200_000
+"""Records that a balanced table is chosen from, if that is between the least and the most states."""
+
+LEAST_STATES, MOST_STATES = 4, 50
+
+APART = 5
+"""Sweeps from one state to the next."""
+
 
 def draw(
     model: Stationary, records: Records, row: StationaryRow, work: Work, _: Sequence[Drawn] = ()
 ) -> Drawn:
-    """Sweep from the true records, or from fresh ones, and return the last state of each chain."""
+    """Sweep from the true records, or from fresh ones, and return the last state of each chain.
+
+    A balanced row takes as many records from that state and some later ones.
+    """
     codes, is_fresh = records.codes, row.start == "fresh"
     if is_fresh:
         codes = fresh.fresh(model.tables, len(records), seeds.generator(work.seed, "fresh", work.name))
-    seed = seeds.integer(work.seed, "sweep", work.name)
-    swept, bits, _changed = sample(model, codes, row.sweeps, seed, work.threads, devices.gpu(work.device))
-    return Drawn(swept, np.ma.array(np.arange(len(records)), mask=is_fresh), np.ma.array(bits))
+    seed, gpu = seeds.integer(work.seed, "sweep", work.name), devices.gpu(work.device)
+    swept, bits, _changed = sample(model, codes, row.sweeps, seed, work.threads, gpu)
+    partner = np.arange(len(records))
+    if row.balanced:
+        states = [(swept, bits)]
+        for number in range(1, pooled(len(records))):
+            state = (work.seed, "pool", work.name, str(number))
+            later = sample(model, states[-1][0], APART, seeds.integer(*state), work.threads, gpu)
+            states.append(later[:2])
+        drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
+        rng = seeds.generator(work.seed, "balanced", work.name)
+        rows = balanced.chosen(drawn, len(records), model.block_starts, rng, work.threads)
+        swept, bits, partner = drawn[rows], every_bits[rows], rows % max(len(records), 1)
+    return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
+
+
+def pooled(n: int) -> int:
+    """Return how many states of n chains a balanced table is chosen from."""
+    return int(np.clip(POOL // max(n, 1), LEAST_STATES, MOST_STATES))
 
 
 def curve(

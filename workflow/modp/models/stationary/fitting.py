@@ -40,7 +40,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 progress,
                 start,
                 checkpoint.keep,
-                zeros_of(work.zeros, records),
+                zeros_of(recipe.zeros or work.zeros, records),
                 devices.gpu(work.device),
             )
         except FloatingPointError as failure:

@@ -22,7 +22,9 @@ from modp.crosstabs import pairs, triples
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
+from modp.models.stationary import prior
 from modp.models.stationary.model import Stationary
+from modp.models.stationary.prior import Prior
 from modp.models.stationary.recipe import StationaryRecipe
 from modp.survey.records import Records
 
@@ -58,6 +60,9 @@ SURE = 3.0
 With fewer, the fit comes nearer to the three-way tables of its own records, but not to those of records
 held out, and attackers tell the two apart more often.
 """
+
+LEARNT_EVERY = 10
+"""Iterations after which a prior is learnt anew, and weights are centred."""
 
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
@@ -115,9 +120,9 @@ class Iteration:
 
     level : the level of the fit, 1, 2 …; 0 for sweeps with the weights of the start, or the final ones
     step : factor of the steps
-    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that are not excluded, and
-        those of triples that have weights, where independent draws from the right model give about 1; A
-        is scaled to the chains
+    discrepancy : mean of (A - B)²/(A + 1) over the cells between questions that have weights, and
+        those of triples, where independent draws from the right model give about 1; A is scaled to the
+        chains, and is what it should be under a prior
     bias : the same without the part that sampling noise makes, in units of sampling variance of
         as many records as there are (not chains); from products of the two halves' deviations
     changed : share of answers that the sweep changed
@@ -187,7 +192,8 @@ def fit(
     model = independent(true, len(records), records.block_starts, zeros)
     model = replace(model, exchanges=settings.exchanges)
     if start is None:
-        model = pseudo_likelihood(model, records, settings, seed, threads)
+        free = free_cells(true, model, settings.rare)
+        model = pseudo_likelihood(model, records, settings, seed, threads, free)
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu)
 
 
@@ -209,8 +215,19 @@ def independent(true: np.ndarray, n: int, block_starts: np.ndarray, excluded: np
     )
 
 
+def free_cells(target: np.ndarray, model: Stationary, rare: int) -> np.ndarray:
+    """Return which pairs of answers have a weight of their own, bool (K, K), symmetric.
+
+    Parameters
+    ----------
+    target : shape (K, K), crosstab that is to be reproduced
+    rare : the count from which on they have one
+    """
+    return ~within_question(model.block_starts) & ~model.excluded & (target >= rare)
+
+
 def pseudo_likelihood(
-    model: Stationary, records: Records, settings: Settings, seed: int, threads: int
+    model: Stationary, records: Records, settings: Settings, seed: int, threads: int, free: np.ndarray
 ) -> Stationary:
     """Fit by symmetric pseudo-likelihood: each question given the others, weights tied.
 
@@ -220,6 +237,7 @@ def pseudo_likelihood(
     Parameters
     ----------
     model : where to start; its structural zeros are kept
+    free : bool (K, K), which pairs of answers get weights
     """
     rng = seeds.generator(seed, "stationary", "start")
     inside = within_question(model.block_starts)
@@ -231,7 +249,7 @@ def pseudo_likelihood(
     for step in range(steps):
         rows = rows or np.array_split(rng.permutation(len(records)), batches)
         residuals = sweeps.residuals(records.codes, model.tables, threads, rows.pop())
-        gradient = np.vstack([np.where(inside, 0, residuals + residuals.T), (residuals * inside).sum(axis=0)])
+        gradient = np.vstack([np.where(free, residuals + residuals.T, 0), (residuals * inside).sum(axis=0)])
         adam.step(
             weights, gradient * (batches / len(records)), settings.start_rate * _one_cycle((step + 1) / steps)
         )
@@ -386,7 +404,8 @@ class _Matching:
         self.share = len(self.order) / max(len(records), 1)
         self.sizes = np.diff(model.block_starts)
         self.target = target * self.share
-        self.free = ~within_question(model.block_starts) & ~model.excluded
+        self.free = free_cells(target, model, settings.rare)
+        self.held = ~within_question(model.block_starts) & ~model.excluded & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
         self.pair_step = self._steps(self.target, pairs, settings.pair_step)
         self.progress = _Progress()
@@ -398,6 +417,7 @@ class _Matching:
             self.start.copy(),
             *np.zeros((3, 0)),
         )
+        self.prior = self._prior(target, prior.pairs_of(model.block_starts, self.free))
         self._take_up(model.triples, np.zeros(0, bool))
         self.good = self.walk.copy()
 
@@ -427,6 +447,9 @@ class _Matching:
         self.average.count = state.facts["averaged"]
         for name, value in part("average.").items():
             setattr(self.average, name, value.copy())
+        learnt = part("prior.")
+        if self.prior and self.triple_prior:
+            self.prior.variances, self.triple_prior.variances = learnt["pairs"], learnt["triples"]
         self.progress = _Progress(**state.facts["progress"])
         self.history = [Iteration(**line) for line in state.facts["history"]]
 
@@ -434,6 +457,8 @@ class _Matching:
         parts = {"walk": vars(self.walk), "good": vars(self.good)}
         parts["average"] = {"w": self.average.w, "c": self.average.c, "values": self.average.values}
         parts["triples"] = {"chosen": self.model.triples, "free": self.free_cells}
+        if self.prior and self.triple_prior:
+            parts["prior"] = {"pairs": self.prior.variances, "triples": self.triple_prior.variances}
         arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
         facts = {
             "progress": asdict(self.progress),
@@ -442,7 +467,12 @@ class _Matching:
         }
         return State(arrays, facts)
 
+    def _prior(self, target: np.ndarray, group: np.ndarray) -> Prior | None:
+        kind = self.settings.prior
+        return None if kind == "none" else Prior.of(kind, target, group)
+
     def _rest(self, model: Stationary, sweeps: int) -> None:
+        self._pull(model.w, model.values)
         for _ in range(sweeps):
             self._sweep(model, 0, 0.0)
 
@@ -498,10 +528,32 @@ class _Matching:
         step = self.levels[level - 1] * self.progress.scale
         if self.settings.restart and self.share == 1:
             self.walk.chains = self.start.copy()
-        for _ in range(self.settings.window):
+        for number in range(self.settings.window):
+            if number % LEARNT_EVERY == 0:
+                self._learn()
+            self._pull(self.walk.w, self.walk.values)
             self._update(*self._sweep(self._model(self.walk), level, step), step)
             self.average.add(self.walk)
         return self._judged()
+
+    def _learn(self) -> None:
+        """Learn the priors anew, and centre the weights of pairs."""
+        walk = self.walk
+        if self.prior:
+            stiffness = self.prior.stiffness(walk.w)
+            walk.w, gained = prior.centred(walk.w, stiffness, self.free, self.held, self.model.block_starts)
+            walk.c += gained
+            self.prior.learn(walk.w)
+        if self.triple_prior:
+            self.triple_prior.learn(walk.values)
+
+    def _pull(self, w: np.ndarray, values: np.ndarray) -> None:
+        """Note what weights miss of the target because priors pull at them, in the chains' records."""
+        walk = self.walk
+        if self.prior:
+            self.pulled = self.share * self.prior.pull(w, walk.mean / self.share)
+        if self.triple_prior:
+            self.pulled_cells = self.share * self.triple_prior.pull(values, walk.values_mean / self.share)
 
     def _judged(self) -> tuple[float, float]:
         lines = self.history[-self.settings.window :]
@@ -519,7 +571,7 @@ class _Matching:
         self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
         counted = [self._counts(half) for half in halves]
-        target = self._judged_cells(self.target, self.target_cells)
+        target = self._judged_cells(self.target - self.pulled, self.target_cells - self.pulled_cells)
         one, other = (
             self._judged_cells(*count) * (len(swept.codes) / max(len(half), 1)) - target
             for count, half in zip(counted, halves, strict=True)
@@ -552,9 +604,10 @@ class _Matching:
         walk.mean += (1 - self.settings.momentum) * (self.target - crosstab - walk.mean)
         seen = np.maximum(self.target, walk.smooth)
         margins = np.diag(walk.mean) / (np.diag(seen) + 1)
-        pairs = walk.mean - self.target * (margins[:, None] + margins[None, :])
-        pairs /= seen + self.settings.damping
-        walk.w += step * np.where(self.free, self.pair_step * pairs, 0)
+        pairs = walk.mean - self.pulled - self.target * (margins[:, None] + margins[None, :])
+        pairs /= seen + self.settings.damping + self._stiffness(self.prior, walk.w)
+        moved = walk.w + step * np.where(self.free, self.pair_step * pairs, 0)
+        walk.w = self._held_back(self.prior, walk.w, moved, walk.mean)
         walk.c += (step * self.settings.margin_step) * margins
         self._update_triples(cells, step)
 
@@ -563,7 +616,18 @@ class _Matching:
         walk.values_smooth += 0.1 * (cells - walk.values_smooth)
         walk.values_mean += (1 - self.settings.momentum) * (self.target_cells - cells - walk.values_mean)
         seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
-        walk.values += step * np.where(self.free_cells, self.triple_step * walk.values_mean / seen, 0)
+        seen += self._stiffness(self.triple_prior, walk.values)
+        cells = (walk.values_mean - self.pulled_cells) / seen
+        moved = walk.values + step * np.where(self.free_cells, self.triple_step * cells, 0)
+        walk.values = self._held_back(self.triple_prior, walk.values, moved, walk.values_mean)
+
+    def _held_back(
+        self, of: Prior | None, before: np.ndarray, moved: np.ndarray, missing: np.ndarray
+    ) -> np.ndarray:
+        return of.held_back(before, moved, missing / self.share) if of else moved
+
+    def _stiffness(self, of: Prior | None, weights: np.ndarray) -> np.ndarray | float:
+        return self.share * of.stiffness(weights) if of else 0.0
 
     def _model(self, weights: _Walk | _Average, kind: DTypeLike = np.float64) -> Stationary:
         w, c, values = (x.astype(kind, copy=False) for x in (weights.w, weights.c, weights.values))
@@ -598,10 +662,14 @@ class _Matching:
     def _take_up(self, chosen: np.ndarray, free: np.ndarray) -> None:
         """Give triples of questions weights, zero so far, of which the ``free`` ones will be fitted."""
         self.model, self.free_cells = replace(self.model, triples=chosen), free
+        places = triples.ends(chosen, self.sizes)
+        group = np.where(free, np.repeat(np.arange(len(chosen)), np.diff(places)), -1)
         levels = self.settings.levels
         self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
         self.averaged = max(1, len(self.levels) - 1)
         self.target_cells = self._three_way(self.records, chosen) * self.share
+        self.triple_prior = self._prior(self._three_way(self.records, chosen), group)
+        self.pulled, self.pulled_cells = np.zeros(self.target.shape), np.zeros(len(free))
         self.triple_step = self._steps(self.target_cells, len(chosen), self.settings.triple_step)
         walk = self.walk
         walk.values, walk.values_mean = np.zeros((2, len(free)))

@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from modp.crosstabs.cells import Zeros
 from modp.models.family import Recipe, Row
+from modp.models.stationary.prior import Kind
 
 
 class StationaryRecipe(Recipe):
@@ -20,6 +22,13 @@ class StationaryRecipe(Recipe):
     other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
     be fewer than the records. At most so many ``triples`` of questions get weights of their own, where the
     three-way tables of a model of pairs miss the true ones by more than sampling noise; 0 for pairs alone.
+
+    A ``prior`` keeps weights small, so that the model does not repeat its own records' noise and comes nearer
+    to the population: ``student`` and ``gaussian`` learn for each pair of questions how strong it is (the
+    first lets single weights be large), ``common`` for all together, ``box`` leaves cells within one standard
+    deviation without a weight; with ``none`` the crosstab is the records' own. A pair of answers that fewer
+    than ``rare`` records give has no weight of its own. ``zeros`` is as in the run's parameters, where this
+    model is to differ.
     """
 
     family: Literal["stationary"] = "stationary"
@@ -31,6 +40,9 @@ class StationaryRecipe(Recipe):
     exchanges: int = Field(default=3, ge=0)
     chains: int | None = Field(default=None, ge=100)
     triples: int = Field(default=200, ge=0)
+    prior: Kind = "none"
+    rare: int = Field(default=0, ge=0)
+    zeros: Zeros | None = None
 
 
 class StationaryRow(Row):
@@ -39,8 +51,10 @@ class StationaryRow(Row):
     Each of the ``sweeps`` redraws all questions of every record once, each given the record's current
     other answers, structural zeros excluded. More sweeps leave less of the true record. ``start: fresh``
     begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
-    more sweeps.
+    more sweeps. ``balanced`` sweeps on and chooses among all records drawn so many that their crosstab is
+    the one the model expects, without the noise of a draw.
     """
 
     sweeps: int = Field(ge=1)
     start: Literal["records", "fresh"] = "records"
+    balanced: bool = False
