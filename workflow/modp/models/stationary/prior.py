@@ -23,7 +23,7 @@ zero.
 DEGREES = 3.0
 """Of freedom of Student's distribution."""
 
-LEAST = 0.005
+LEAST = 0.02
 """Smallest variance of weights."""
 
 FIRST = 0.25
