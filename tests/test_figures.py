@@ -163,6 +163,7 @@ def written(figure):
 def test_every_figure_draws_without_warnings_and_keeps_its_words_on_the_page(name):
     figure = DRAWN[name]()
     style.settle(figure)
+    figure.draw_without_rendering()  # which puts legends where they belong
     page, off = figure.bbox.padded(1), {}
     for text in written(figure):
         box = text.get_window_extent()
