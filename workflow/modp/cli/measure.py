@@ -35,6 +35,9 @@ MOST_REFERENCES = 50_000
 MOST_GUESSED = 2_000
 """People of either kind whose answers are guessed."""
 
+MOST_RECONSTRUCTED = 10_000
+"""Train records of which an answer is reconstructed together."""
+
 CORNERS = 1_000
 """Of a ROC curve, that are kept, closer together where there are few false alarms."""
 
@@ -157,15 +160,23 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
     found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
     people = train[: min(level, MOST)], holdout[: min(level, MOST)]
     curves = []
-    for name, (inside, outside) in _scores(options, people, released, train).items():
+    for name, (inside, outside) in _scores(options, people, released, train, holdout).items():
         found[f"{name}_auc"] = attacks.auc(inside, outside)
         found[f"{name}_tpr"] = attacks.true_positives(inside, outside, rng)
+        found[f"{name}_top"] = attacks.most_exposed(inside, outside)
         curves.append(_thinned(*attacks.roc(inside, outside)).assign(attack=name))
     lines = [_line(name, "", estimate) for name, estimate in found.items()]
     members, others = (side.codes[:MOST_GUESSED] for side in people)
     for question in (q for q in options.attacked if q in codebook.names):
         at = codebook.names.index(question)
         guesses = attacks.attribute_inference(released.codes, members, others, holdout.codes[:level], at)
+        guesses |= attacks.attribute_reconstruction(
+            released.codes,
+            train.codes[:MOST_RECONSTRUCTED],
+            people[1].codes,
+            at,
+            ordered=bool(codebook.questions[at].edges),
+        )
         lines += [_line(name, question, estimate) for name, estimate in guesses.items()]
     with written(options.attack) as path:
         pd.DataFrame(lines).to_parquet(path, index=False)
@@ -183,7 +194,11 @@ def _line(measure: str, question: str, estimate: Estimate) -> dict[str, str | fl
 
 
 def _scores(
-    options: argparse.Namespace, people: tuple[Records, Records], released: Records, train: Records
+    options: argparse.Namespace,
+    people: tuple[Records, Records],
+    released: Records,
+    train: Records,
+    holdout: Records,
 ) -> dict[str, list[np.ndarray]]:
     """Each attack's scores of members and of others; no attack without people and synthetic records."""
     if not len(released) or not len(people[0]):
@@ -196,6 +211,14 @@ def _scores(
             attacks.likelihood_ratio(
                 side, independent.normalised(model.predict(side), train.block_starts), train
             )
+            for side in people
+        ]
+    # One half of the holdout is attacked, the other is what the attacker knows of the population.
+    half = len(holdout) // 2
+    reference = holdout.codes[half:][:MOST_REFERENCES]
+    if half and len(reference) > 1:
+        scores["density"] = [
+            attacks.density_ratio(side.codes[:half], released.codes, reference, train.codebook.sizes)
             for side in people
         ]
     return scores
