@@ -148,7 +148,8 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
     held = Records.read(options.holdout, codebook)
     # The same people for every row, so that rows can be compared.
     rng = seeds.generator(options.seed, "attack")
-    train, holdout = (side[rng.permutation(len(side))] for side in (true, held))
+    orders = [rng.permutation(len(side)) for side in (true, held)]
+    train, holdout = (side[order] for side, order in zip((true, held), orders, strict=True))
     level = min(len(train), len(holdout))
     released = synthetic[seeds.generator(options.seed, "attack", options.row).permutation(len(synthetic))]
     found = {
@@ -159,8 +160,10 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
     ours, theirs = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
     found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
     people = train[: min(level, MOST)], holdout[: min(level, MOST)]
+    known = attacks.in_reference(orders[1])
+    scores = _scores(options, people, released, train) | _compared(released, train, holdout, known)
     curves = []
-    for name, (inside, outside) in _scores(options, people, released, train, holdout).items():
+    for name, (inside, outside) in scores.items():
         found[f"{name}_auc"] = attacks.auc(inside, outside)
         found[f"{name}_tpr"] = attacks.true_positives(inside, outside, rng)
         found[f"{name}_top"] = attacks.most_exposed(inside, outside)
@@ -194,11 +197,7 @@ def _line(measure: str, question: str, estimate: Estimate) -> dict[str, str | fl
 
 
 def _scores(
-    options: argparse.Namespace,
-    people: tuple[Records, Records],
-    released: Records,
-    train: Records,
-    holdout: Records,
+    options: argparse.Namespace, people: tuple[Records, Records], released: Records, train: Records
 ) -> dict[str, list[np.ndarray]]:
     """Each attack's scores of members and of others; no attack without people and synthetic records."""
     if not len(released) or not len(people[0]):
@@ -213,15 +212,20 @@ def _scores(
             )
             for side in people
         ]
-    # One half of the holdout is attacked, the other is what the attacker knows of the population.
-    half = len(holdout) // 2
-    reference = holdout.codes[half:][:MOST_REFERENCES]
-    if half and len(reference) > 1:
-        scores["density"] = [
-            attacks.density_ratio(side.codes[:half], released.codes, reference, train.codebook.sizes)
-            for side in people
-        ]
     return scores
+
+
+def _compared(
+    released: Records, train: Records, holdout: Records, known: np.ndarray
+) -> dict[str, list[np.ndarray]]:
+    """The same of the attack that knows a part of the holdout and is made on the rest."""
+    others, reference = holdout[~known][:MOST], holdout[known][:MOST_REFERENCES]
+    level = min(len(train), len(others))
+    if not len(released) or not level or len(reference) < 2:
+        return {}
+    people, sizes = (train[:level], others[:level]), train.codebook.sizes
+    ratios = [attacks.density_ratio(p.codes, released.codes, reference.codes, sizes) for p in people]
+    return {"density": ratios}
 
 
 def _thinned(false: np.ndarray, true: np.ndarray) -> pd.DataFrame:

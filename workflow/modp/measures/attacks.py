@@ -36,6 +36,9 @@ FALSE_ALARMS = 0.01
 EXPOSED = 0.01
 """Share of all people, of the highest scores, who are the most exposed."""
 
+RUN = 50
+"""Records held out that stand together and go to the same half, at most."""
+
 DECAYS = np.geomspace(0.25, 8, 41)
 """Decays among which a kernel's is chosen, per differing answer."""
 
@@ -164,6 +167,21 @@ def nearness(candidates: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
     for some, agreeing in agreements(synthetic, candidates):
         scores[some] = agreeing.max(axis=1)
     return scores - candidates.shape[1]
+
+
+def in_reference(places: np.ndarray) -> np.ndarray:
+    """Return which of the records held out are the reference sample: bool (n,), about one half.
+
+    Halves are alternate runs of neighbouring records in the order of the file, where households stand
+    together. If people who are attacked had the rest of their households in the reference, which members
+    never have, that alone would tell them from members.
+
+    Parameters
+    ----------
+    places : shape (n,), each record's row in the file
+    """
+    run = max(min(RUN, len(places) // 2), 1)
+    return places // run % 2 == 1
 
 
 def density_ratio(
