@@ -299,8 +299,8 @@ MEASURES = (
         BOUNDED_SHARE,
         "privacy.density_top",
         best=0.5,
-        sentence="Of the 1 % of all people whom the table and the sample of others point at most, {value} % "
-        "were in the data. 50 % is chance.",
+        sentence="Of the 1 % of all people most suspect by the table and that sample, {value} % were in "
+        "the data. 50 % is chance.",
     ),
     Measure(
         "likelihood_top",
@@ -309,7 +309,7 @@ MEASURES = (
         BOUNDED_SHARE,
         "privacy.likelihood_top",
         best=0.5,
-        sentence="Of the 1 % whom the model's weights point at most, {value} % were.",
+        sentence="Of the 1 % most suspect by the model's weights, {value} % were.",
     ),
     Measure("attribute_members", "train", ("guesses",), BOUNDED_SHARE),
     Measure("attribute_others", "holdout", ("guesses",), BOUNDED_SHARE),
