@@ -1,16 +1,20 @@
 """Attacks: by hand, against slow counts, calibrated, and the two ends that they must tell apart."""
 
+import argparse
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modp.cli import measure
 from modp.crosstabs.cells import structural_zeros
 from modp.draws import independent
-from modp.measures import attacks
+from modp.measures import attacks, linear
+from modp.measures.table import ATTACKS, measures_of
 from modp.models.stationary import model as stationary
 
 # distance of synthetic (row) to train and holdout (columns):
@@ -183,6 +187,37 @@ def test_the_interval_of_members_found_holds_the_truth_most_times(shift):
     assert hit >= 88
 
 
+def test_the_most_exposed_by_hand(monkeypatch):
+    # Two of 200 are exposed: a member, and half of each of a member and an other who are level.
+    members, others = np.zeros(100), np.zeros(100)
+    members[:2], others[:1] = (9, 5), 5
+    found = attacks.most_exposed(members, others)
+    assert found == attacks._share(3 / 4, np.sqrt(3 / 4 * 1 / 4 / (4 / 1.5)), 4 / 1.5)
+    assert found.value == 3 / 4 and 0 < found.low < 3 / 4 < found.high < 1
+    assert attacks.most_exposed(others, members).value == 1 / 4
+    # All level: half of all are members, as surely as of 200 people.
+    level = attacks.most_exposed(np.ones(100), np.ones(100))
+    assert level.high - level.value == pytest.approx(1.96 * np.sqrt(0.25 / 200), rel=0.02)
+    # Of fewer than a hundred the first one is exposed; nothing is below no interval.
+    alone = attacks.most_exposed(np.array([2.0, 0]), np.array([1.0, 1]))
+    assert alone.value == alone.high == 1 and alone.low == pytest.approx(0.2065, abs=1e-4)
+
+
+@pytest.mark.pipeline
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+@pytest.mark.parametrize("digits", [8, 0])
+def test_the_interval_of_the_most_exposed_holds_the_truth_most_times(shift, digits):
+    """Normal scores, 200 repeats of 1,200 and 1,200, all different or rounded; as above, 88% to 100%."""
+
+    def both(r, n):
+        return r.normal(shift, 1, n).round(digits), r.normal(0, 1, n).round(digits)
+
+    truth = attacks.most_exposed(*both(rng(8), 1_000_000)).value
+    found = [attacks.most_exposed(*both(rng([4, k]), 1200)) for k in range(200)]
+    assert np.mean([e.low <= truth <= e.high for e in found]) >= 0.88
+    assert abs(np.mean([e.value for e in found]) - truth) < 0.03
+
+
 def test_wilsons_interval_of_nothing_found_reaches_above_nothing():
     # Newcombe (1998), 0 of 20: 0 to 0.1611
     assert attacks._share(0.0, 0.0, 20).high == pytest.approx(0.1611, abs=1e-4)
@@ -192,6 +227,58 @@ def test_wilsons_interval_of_nothing_found_reaches_above_nothing():
 
 def test_nearness_by_hand():
     assert attacks.nearness(HOLDOUT, SYNTHETIC).tolist() == [-1, 0, -1, -1]
+
+
+def test_neighbours_by_hand():
+    # 000 stands twice in train
+    assert attacks.neighbours(SYNTHETIC, TRAIN).tolist() == [
+        [2, 0, 1, 1],
+        [1, 1, 2, 0],
+        [0, 1, 3, 0],
+        [0, 1, 3, 0],
+    ]
+
+
+def test_density_ratio_by_hand(monkeypatch):
+    monkeypatch.setattr(attacks, "DECAYS", np.array([np.log(4)]))
+    # Distances of 000 to the synthetic records are 0 2 2 2, to those held out 1 2 1 1; of 111: 3 1 1 1
+    # and 2 1 2 2. A synthetic record counts 4^-distance, one held out 2^-distance.
+    found = attacks.density_ratio(np.array([[0, 0, 0], [1, 1, 1]]), SYNTHETIC, HOLDOUT, np.array([2, 2, 2]))
+    assert found == pytest.approx(
+        [np.log((1 + 3 / 16) / (3 / 2 + 1 / 4)), np.log((1 / 64 + 3 / 4) / (1 / 2 + 3 / 4))]
+    )
+
+
+def test_the_decay_is_that_of_the_largest_likelihood_of_records_left_out(monkeypatch):
+    """Against densities enumerated over all records, each summing to one."""
+    sizes, sample = (3, 3, 3, 3), people(40, 3, 4)
+    every = np.array(list(itertools.product(*map(range, sizes))))
+    likelihoods = []
+    for decay in attacks.DECAYS:
+        kernel = np.exp(-decay * (every[:, None] != sample).sum(axis=2))
+        kernel /= kernel.sum(axis=0)
+        own = (every[:, None] == sample).all(axis=2).argmax(axis=0)
+        left_out = [np.delete(kernel[at], k).mean() for k, at in enumerate(own)]
+        likelihoods.append(np.log(left_out).sum())
+    best = attacks.DECAYS[np.argmax(likelihoods)]
+    assert attacks.decay(attacks.neighbours(sample, sample), np.array(sizes)) == best
+    assert attacks.DECAYS[0] < best < attacks.DECAYS[-1]
+
+
+def test_people_who_stand_in_pairs_make_the_sharpest_kernel_and_unrelated_answers_the_flattest():
+    unrelated = codes_of((4,) * 8, 100, rng(1))
+    paired = np.repeat(codes_of((9,) * 20, 50, rng(2)), 2, axis=0)
+    found = [attacks.decay(attacks.neighbours(s, s), s.max(axis=0) + 1) for s in (unrelated, paired)]
+    assert found == [attacks.DECAYS[0], attacks.DECAYS[-1]]
+
+
+def test_halves_of_the_holdout_part_few_neighbours_and_are_equal():
+    known = attacks.in_reference(np.arange(2400))
+    assert known.mean() == 0.5 and np.count_nonzero(np.diff(known)) == 47
+    order = rng().permutation(2400)
+    assert (attacks.in_reference(order) == known[order]).all()
+    sizes = [attacks.in_reference(np.arange(n)).sum() for n in range(6)]
+    assert sizes == [0, 0, 1, 1, 2, 2]
 
 
 def test_likelihood_ratio_by_hand():
@@ -224,11 +311,83 @@ def test_guesses_equal_the_slow_ones(tables, question):
     assert attacks.guessed(points, table, question).tolist() == pytest.approx(slow)
 
 
+def test_the_secret_answer_is_the_commonest_or_the_upper_half():
+    answers = np.array([0, 1, 1, 1, 2, 3, 3, 4])
+    assert linear.singled(answers, 6, ordered=False).tolist() == [False, True, False, False, False, False]
+    assert linear.singled(answers, 6, ordered=True).tolist() == [False, False, True, True, True, True]
+
+
+def test_one_other_questions_table_is_solved_by_its_shares():
+    """Others 0, 1, 2; of the synthetic records with 0 and 1, ¾ and none are secret, with 2 there are none."""
+    table = np.array([[0, 1], [0, 1], [0, 1], [0, 0], [1, 0], [1, 0]])
+    people = np.array([[0, 0], [2, 0], [1, 1], [0, 1], [0, 1]])
+    found = linear.reconstructed(people, table, 1, np.array([False, True]))
+    assert found == pytest.approx([3 / 4, 1 / 2, 0, 3 / 4, 3 / 4])
+
+
+def test_two_other_questions_tables_are_solved_together():
+    """Of each other answer half are secret, but those of the pairs 00 and 11 only."""
+    table = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]])
+    people = np.repeat(table[:, :2], 3, axis=0)
+    found = linear.reconstructed(np.c_[people, np.zeros(12, int)], table, 2, np.array([False, True]))
+    assert found == pytest.approx(np.repeat([1, 0, 0, 1], 3), abs=1e-3)
+
+
+@given(three_tables())
+def test_cells_are_the_same_where_answers_are(tables):
+    synthetic, people, _ = tables
+    mine, theirs = linear.cells(people, synthetic, 0)
+    others = range(1, people.shape[1])
+    asked = [(q,) for q in others]
+    assert len(mine) == len(theirs) == len(asked) + len(list(itertools.combinations(others, 2)))
+    everybody = np.concatenate([people, synthetic])
+    cells = np.concatenate([mine, theirs], axis=1)
+    for query, cell in zip(asked, cells, strict=False):
+        answers = everybody[:, query]
+        assert ((cell[:, None] == cell) == (answers[:, None] == answers).all(axis=2)).all()
+    assert sum(len(np.unique(cell)) for cell in cells) == len(np.unique(cells))
+
+
+def test_secrets_are_solved_that_every_crosstab_is_exact_of():
+    """300 people of unlinked answers: nothing but their own answers could tell their secrets."""
+    train, others = (codes_of((2, *(6,) * 6), n, rng(k)) for k, n in ((1, 300), (2, 300)))
+    found = attacks.attribute_reconstruction(train, train, others, 0, ordered=False)
+    assert found["reconstruction_members"].value > 0.95
+    assert holds(found["reconstruction_others"], 0.5)
+    none = attacks.attribute_reconstruction(codes_of((2, *(6,) * 6), 300, rng(3)), train, others, 0, False)
+    assert holds(none["reconstruction_members"], 0.5) and holds(none["reconstruction_leak"], 0)
+
+
+@pytest.mark.pipeline
+def test_who_was_not_seen_is_neither_exposed_nor_reconstructed():
+    """Synthetic records of other people, 100 repeats: 95% intervals must hold no leak in 88% to 100%."""
+    no_leak = {"auc": 0.5, "top": 0.5, "reconstruction_leak": 0}
+    hit = dict.fromkeys(no_leak, 0)
+    for k in range(100):
+        synthetic, train, others, reference = (people(400, [7, k, i]) for i in range(4))
+        scored = [
+            attacks.density_ratio(side, synthetic, reference, np.full(10, 3)) for side in (train, others)
+        ]
+        found = {"auc": attacks.auc(*scored), "top": attacks.most_exposed(*scored)}
+        found |= attacks.attribute_reconstruction(synthetic, train, others, 4, ordered=True)
+        for name, value in no_leak.items():
+            hit[name] += found[name].low <= value <= found[name].high
+    assert min(hit.values()) >= 88, hit
+
+
 def measured(synthetic, train, holdout, question):
     found = attacks.closest(synthetic, train[: len(holdout)], holdout, rng(1))
     scored = [attacks.nearness(side, synthetic) for side in (train[: len(holdout)], holdout)]
     guesses = attacks.attribute_inference(synthetic, train[:600], holdout[:600], holdout, question)
-    return found | {"auc": attacks.auc(*scored)} | guesses
+    guesses |= attacks.attribute_reconstruction(synthetic, train, holdout, question, ordered=True)
+    half = len(holdout) // 2
+    sizes = np.concatenate([train, holdout]).max(axis=0) + 1
+    compared = [
+        attacks.density_ratio(side[:half], synthetic, holdout[half:], sizes) for side in (train, holdout)
+    ]
+    density = {"density_auc": attacks.auc(*compared), "density_top": attacks.most_exposed(*compared)}
+    top = {"distance_top": attacks.most_exposed(*scored)}
+    return found | {"auc": attacks.auc(*scored)} | top | density | guesses
 
 
 def holds(estimate, value, errors=3):
@@ -249,6 +408,24 @@ def test_a_resample_is_a_full_leak_and_independent_answers_are_none(sample):
     assert full["ratio_train"].high < full["ratio_holdout"].low
     assert holds(none["closer_to_train"], 0.5) and holds(none["auc"], 0.5)
     assert holds(none["attribute_leak"], 0)
+    assert full["density_auc"].value > full["auc"].value + 0.02
+    assert full["density_top"].low > 0.8 and full["distance_top"].low > 0.7
+    assert full["reconstruction_leak"].low > 0.01
+    assert holds(none["density_auc"], 0.5) and holds(none["density_top"], 0.5)
+    assert holds(none["distance_top"], 0.5) and holds(none["reconstruction_leak"], 0)
+
+
+@pytest.mark.pipeline
+def test_a_few_peoples_resample_lets_their_income_be_solved(sample):
+    """Of 500 people, and of a resample of 500 others."""
+    codes, income = sample.codes[rng(2).permutation(12_000)], sample.codebook.names.index("PINCP")
+    train, others, strangers = codes[:500], codes[500:1000], codes[1000:1500]
+    leak, none = (
+        attacks.attribute_reconstruction(side[rng(3).integers(0, 500, 500)], train, others, income, True)
+        for side in (train, strangers)
+    )
+    assert leak["reconstruction_leak"].low > 0.05
+    assert holds(none["reconstruction_leak"], 0, errors=2)
 
 
 def test_a_resample_of_people_who_are_all_different_is_closer_to_train_in_five_of_eight():
@@ -267,7 +444,11 @@ def test_nothing_is_claimed_where_there_is_nothing_to_measure():
         *attacks.closest(none, some, some, rng()).values(),
         attacks.auc(np.zeros(0), np.zeros(0)),
         attacks.true_positives(np.zeros(0), np.zeros(0), rng()),
+        attacks.most_exposed(np.zeros(0), np.zeros(0)),
+        attacks.most_exposed(np.zeros(2), np.zeros(1)),
         *attacks.attribute_inference(none, some, some, some, 0).values(),
+        *attacks.attribute_reconstruction(none, some, some, 0, False).values(),
+        *attacks.attribute_reconstruction(some, some[:1], some[:1], 0, True).values(),
     ]
     assert all(np.isnan([e.value, e.low, e.high]).all() for e in estimates)
 
@@ -307,3 +488,33 @@ def test_the_stationary_models_predictions_are_its_conditionals(triples):
             options = np.array([weight[(*state[:q], a, *state[q + 1 :])] for a in range(size)])
             if options.any():  # where the other two exclude each other there is no conditional
                 assert row[starts[q] : starts[q + 1]] == pytest.approx(options / options.sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("held", [0, 1, 2, 3, 40])
+def test_every_attack_that_can_be_made_is_in_the_table_of_measures(held, tmp_path):
+    """With nobody held out, too few to halve them, and as many as there are records."""
+    true = records_of(codes_of((2, 3), 40, rng(1)), (2, 3))
+    true.of(codes_of((2, 3), held, rng(2))).write(tmp_path / "holdout.parquet")
+    files = {name: tmp_path / f"{name}.parquet" for name in ("holdout", "attack", "roc")}
+    options = argparse.Namespace(**files, row="r", weights=[], attacked=["B", "Z"], seed=1)
+    measure._attack(options, true, true.of(codes_of((2, 3), 30, rng(3))), lambda text: None)
+    found = pd.read_parquet(tmp_path / "attack.parquet").set_index("measure")
+    assert set(found.index) <= {m.key for m in measures_of(*ATTACKS)}
+    assert ("density_auc" in found.index) == (held >= 4) and ("distance_top" in found.index) == (held >= 1)
+    assert found.loc["reconstruction_leak", "question"] == "B"
+    assert np.isnan(found.loc["reconstruction_leak", "value"]) == (held < 2)
+    curves = set(pd.read_parquet(tmp_path / "roc.parquet")["attack"])
+    assert curves == ({"distance", "density"} if held >= 4 else {"distance"} if held else set())
+
+
+def test_nobody_is_in_the_reference_who_is_attacked(monkeypatch):
+    """Everybody has a number of their own for an answer."""
+    true = records_of(np.arange(1000, dtype=np.int16)[:, None], (1000,))
+    order, asked = rng().permutation(400), []
+    monkeypatch.setattr(attacks, "density_ratio", lambda *tables: asked.append(tables) or np.zeros(1))
+    measure._compared(true[:9], true[:600], true[600:][order], attacks.in_reference(order))
+    (members, _, reference, _), (others, _, same, _) = asked
+    assert (reference == same).all() and len(members) == len(others) == len(reference) == 200
+    assert not set(reference.ravel()) & set(others.ravel())
+    assert set(members.ravel()) <= set(range(600))
+    assert set(reference.ravel()) | set(others.ravel()) == set(range(600, 1000))

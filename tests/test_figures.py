@@ -423,12 +423,13 @@ def test_three_way_curves_are_the_sorted_medians():
 
 
 def test_a_roc_curve_passes_between_its_corners_and_tells_its_area():
-    distance, likelihood = attack_roc.draw({"plain": ROC}, TITLE).axes
+    distance, density, likelihood = attack_roc.draw({"plain": ROC}, TITLE).axes
     curve = distance.lines[0]
     at_one_percent = np.interp(0.01, *curve.get_data())
     assert at_one_percent == pytest.approx(0.05, rel=1e-3)
     assert distance.get_legend().get_texts()[0].get_text() == "plain: 0.70"
-    assert likelihood.get_legend() is None and "no records" in [t.get_text() for t in likelihood.texts]
+    for blank in (density, likelihood):
+        assert blank.get_legend() is None and "no records" in [t.get_text() for t in blank.texts]
 
 
 def test_every_row_is_a_point_of_risk_and_fidelity_with_its_bounds():

@@ -271,8 +271,8 @@ def made(tmp_path_factory) -> Path:
 
 def test_the_table_of_measures_knows_what_attacks_find(made):
     found = set(pd.read_parquet(made / "m/half/attack.parquet")["measure"])
-    assert {"exact", "distance_auc", "attribute_leak"} <= found
-    assert found <= {measure.key for measure in measures_of("copies", "membership", "guesses")}
+    assert {"exact", "distance_auc", "density_top", "attribute_leak", "reconstruction_leak"} <= found
+    assert found <= {measure.key for measure in measures_of("copies", "membership", "exposed", "guesses")}
 
 
 def test_with_the_notebooks_numbers_every_table_says_so(made, tmp_path):

@@ -121,10 +121,11 @@ def test_privacy_without_records_is_blank():
 
 def test_attacks_are_printed_with_their_bounds_and_blank_where_there_are_none():
     table = attacks.attacks_table({"bootstrap": ATTACKED, "m/v": ATTACKED})
-    copies, membership, guesses = attacks.printed_attacks(table)
+    copies, membership, exposed, guesses = attacks.printed_attacks(table)
     assert copies.headers[5] == "closer to train" and copies.rows[1][:2] == ["m", "v"]
     assert copies.rows[0][5] == "51.00 % (49.00–53.00)" and copies.rows[0][2] == ""
-    assert membership.rows[0] == ["bootstrap", "", "", "", "", ""]
+    assert membership.rows[0] == ["bootstrap", *[""] * 7]
+    assert exposed.headers[2:] == ["distance", "density", "likelihood"]
     assert guesses.caption == "Guesses of PINCP" and guesses.rows[1][4] == "2.00 % (−1.00–5.00)"
 
 

@@ -35,6 +35,9 @@ MOST_REFERENCES = 50_000
 MOST_GUESSED = 2_000
 """People of either kind whose answers are guessed."""
 
+MOST_RECONSTRUCTED = 10_000
+"""Train records of which an answer is reconstructed together."""
+
 CORNERS = 1_000
 """Of a ROC curve, that are kept, closer together where there are few false alarms."""
 
@@ -145,7 +148,8 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
     held = Records.read(options.holdout, codebook)
     # The same people for every row, so that rows can be compared.
     rng = seeds.generator(options.seed, "attack")
-    train, holdout = (side[rng.permutation(len(side))] for side in (true, held))
+    orders = [rng.permutation(len(side)) for side in (true, held)]
+    train, holdout = (side[order] for side, order in zip((true, held), orders, strict=True))
     level = min(len(train), len(holdout))
     released = synthetic[seeds.generator(options.seed, "attack", options.row).permutation(len(synthetic))]
     found = {
@@ -156,16 +160,26 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log:
     ours, theirs = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
     found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
     people = train[: min(level, MOST)], holdout[: min(level, MOST)]
+    known = attacks.in_reference(orders[1])
+    scores = _scores(options, people, released, train) | _compared(released, train, holdout, known)
     curves = []
-    for name, (inside, outside) in _scores(options, people, released, train).items():
+    for name, (inside, outside) in scores.items():
         found[f"{name}_auc"] = attacks.auc(inside, outside)
         found[f"{name}_tpr"] = attacks.true_positives(inside, outside, rng)
+        found[f"{name}_top"] = attacks.most_exposed(inside, outside)
         curves.append(_thinned(*attacks.roc(inside, outside)).assign(attack=name))
     lines = [_line(name, "", estimate) for name, estimate in found.items()]
     members, others = (side.codes[:MOST_GUESSED] for side in people)
     for question in (q for q in options.attacked if q in codebook.names):
         at = codebook.names.index(question)
         guesses = attacks.attribute_inference(released.codes, members, others, holdout.codes[:level], at)
+        guesses |= attacks.attribute_reconstruction(
+            released.codes,
+            train.codes[:MOST_RECONSTRUCTED],
+            people[1].codes,
+            at,
+            ordered=bool(codebook.questions[at].edges),
+        )
         lines += [_line(name, question, estimate) for name, estimate in guesses.items()]
     with written(options.attack) as path:
         pd.DataFrame(lines).to_parquet(path, index=False)
@@ -199,6 +213,19 @@ def _scores(
             for side in people
         ]
     return scores
+
+
+def _compared(
+    released: Records, train: Records, holdout: Records, known: np.ndarray
+) -> dict[str, list[np.ndarray]]:
+    """The same of the attack that knows a part of the holdout and is made on the rest."""
+    others, reference = holdout[~known][:MOST], holdout[known][:MOST_REFERENCES]
+    level = min(len(train), len(others))
+    if not len(released) or not level or len(reference) < 2:
+        return {}
+    people, sizes = (train[:level], others[:level]), train.codebook.sizes
+    ratios = [attacks.density_ratio(p.codes, released.codes, reference.codes, sizes) for p in people]
+    return {"density": ratios}
 
 
 def _thinned(false: np.ndarray, true: np.ndarray) -> pd.DataFrame:

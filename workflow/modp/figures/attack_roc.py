@@ -17,6 +17,7 @@ SHOWN = np.geomspace(LEAST, 1, 400)
 
 TITLES = {
     "distance": "distance to the nearest synthetic record",
+    "density": "density against a reference sample",
     "likelihood": "likelihood under the model's weights",
 }
 
@@ -35,8 +36,8 @@ def draw(curves: Mapping[str, pd.DataFrame], title: str) -> Figure:
     curves : row -> corners of its ROC curves, columns attack, fpr and tpr
     """
     style.use()
-    size = (1.75 * style.COLUMN_IN, 0.95 * style.COLUMN_IN)
-    figure, axes = style.plt.subplots(1, 2, figsize=size, layout="constrained", sharey=True)
+    size = (2.6 * style.COLUMN_IN, 0.95 * style.COLUMN_IN)
+    figure, axes = style.plt.subplots(1, len(TITLES), figsize=size, layout="constrained", sharey=True)
     style.head(figure, title)
     for axis, (attack, name) in zip(axes, TITLES.items(), strict=True):
         for (row, curve), line in zip(curves.items(), style.lines(len(curves)), strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 
 from modp.crosstabs.identical import identities
 from modp.measures.crowds import agreements
+from modp.measures.linear import reconstructed, singled
 from modp.survey.records import Records, one_hot
 
 CERTAINTY = 1.959964
@@ -32,6 +33,22 @@ LEAST_PROBABILITY = 1e-12
 FALSE_ALARMS = 0.01
 """Share of the holdout that a cautious attacker may take for members."""
 
+EXPOSED = 0.01
+"""Share of all people, of the highest scores, who are the most exposed."""
+
+RUN = 50
+"""Records held out that stand together and go to the same half, at most."""
+
+DECAYS = np.geomspace(0.25, 8, 41)
+"""Decays among which a kernel's is chosen, per differing answer."""
+
+WIDER = 2
+"""By what the reference's kernel is wider than the synthetic records', being of fewer records.
+
+It is a part of the attack, fixed for all tables. With equal kernels the distance to the nearest reference
+record, which is mostly chance, counts as much as that to the nearest synthetic one.
+"""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -49,7 +66,7 @@ def _plus_minus(value: float, error: float) -> Estimate:
     return Estimate(value, value - CERTAINTY * error, value + CERTAINTY * error)
 
 
-def _share(value: float, error: float, n: int) -> Estimate:
+def _share(value: float, error: float, n: float) -> Estimate:
     """Wilson's interval of a share, with as many independent trials as have its standard error.
 
     A standard error of zero, as of a share that is zero, stands for the ``n`` trials there were.
@@ -152,6 +169,75 @@ def nearness(candidates: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
     return scores - candidates.shape[1]
 
 
+def in_reference(places: np.ndarray) -> np.ndarray:
+    """Return which of the records held out are the reference sample: bool (n,), about one half.
+
+    Halves are alternate runs of neighbouring records in the order of the file, where households stand
+    together. If people who are attacked had the rest of their households in the reference, which members
+    never have, that alone would tell them from members.
+
+    Parameters
+    ----------
+    places : shape (n,), each record's row in the file
+    """
+    run = max(min(RUN, len(places) // 2), 1)
+    return places // run % 2 == 1
+
+
+def density_ratio(
+    candidates: np.ndarray, synthetic: np.ndarray, reference: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """Return how much denser synthetic records lie around each candidate than a reference sample does.
+
+    The score of membership is DOMIAS's (van Breugel et al., 2023, arXiv:2302.12580), the logarithm of
+    p_synthetic(x) / p_reference(x). Both are kernel densities: a record counts e^(-decay × distance), like
+    Aitchison and Aitken's kernel (1976) with the same decay for all questions. The decay is chosen from the
+    reference sample alone, see :func:`decay`; that of the reference's kernel is its ``WIDER`` part.
+    Candidates must not be in the reference sample.
+
+    Parameters
+    ----------
+    reference : codes (n, Q) of people whom the models never saw, two at least
+    sizes : shape (Q,), number of categories of each question
+
+    Returns
+    -------
+    shape (m,), but for a constant that is the same for all candidates
+    """
+    sharp = decay(neighbours(reference, reference), sizes)
+    return _log_kernel_sum(neighbours(candidates, synthetic), sharp) - _log_kernel_sum(
+        neighbours(candidates, reference), sharp / WIDER
+    )
+
+
+def decay(around: np.ndarray, sizes: np.ndarray) -> float:
+    """Return the decay under which a sample is the likeliest, each record left out of its own density.
+
+    Parameters
+    ----------
+    around : (n, Q + 1), as :func:`neighbours` returns it of a sample and itself
+    sizes : shape (Q,), number of categories of each question: a kernel's sum over all records is
+        Π (1 + (size - 1) e^-decay)
+    """
+    others = around - (np.arange(around.shape[1]) == 0)
+    likely = [_log_kernel_sum(others, d).mean() - np.log1p((sizes - 1) * np.exp(-d)).sum() for d in DECAYS]
+    return float(DECAYS[np.argmax(likely)])
+
+
+def neighbours(points: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return how many of a table's records lie at each distance of each point: int64 (m, Q + 1)."""
+    questions = points.shape[1]
+    counts = np.empty((len(points), questions + 1), np.int64)
+    for some, agreeing in agreements(table, points):
+        distances = (questions - agreeing).astype(np.intp)
+        counts[some] = [np.bincount(row, minlength=questions + 1) for row in distances]
+    return counts
+
+
+def _log_kernel_sum(counts: np.ndarray, decay: float) -> np.ndarray:
+    return np.log((counts * np.exp(-decay * np.arange(counts.shape[1]))).sum(axis=1))
+
+
 def likelihood_ratio(candidates: Records, probabilities: np.ndarray, train: Records) -> np.ndarray:
     """Return how much likelier a model makes each candidate than independent answers would.
 
@@ -196,8 +282,13 @@ def _placed(scores: np.ndarray, among: np.ndarray) -> np.ndarray:
 
 def roc(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the ROC curve's corners, false and true positive rates, from (0, 0) to (1, 1)."""
+    return _curve(*_tallied(members, others))
+
+
+def _tallied(members: np.ndarray, others: np.ndarray) -> list[np.ndarray]:
+    """The numbers of both that have each score, the lowest first."""
     kinds, which = np.unique(np.concatenate([members, others]), return_inverse=True)
-    return _curve(*(np.bincount(w, minlength=len(kinds)) for w in np.split(which, [len(members)])))
+    return [np.bincount(w, minlength=len(kinds)) for w in np.split(which, [len(members)])]
 
 
 def _curve(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -214,8 +305,7 @@ def true_positives(members: np.ndarray, others: np.ndarray, rng: np.random.Gener
     """
     if min(len(members), len(others)) < 2:
         return UNDEFINED
-    kinds, which = np.unique(np.concatenate([members, others]), return_inverse=True)
-    counts = [np.bincount(w, minlength=len(kinds)) for w in np.split(which, [len(members)])]
+    counts = _tallied(members, others)
     again = [_at_false_alarms(*_curve(*(_resampled(c, rng) for c in counts))) for _ in range(RESAMPLES)]
     return _share(_at_false_alarms(*_curve(*counts)), float(np.std(again)), len(members))
 
@@ -230,6 +320,27 @@ def _at_false_alarms(false: np.ndarray, true: np.ndarray) -> float:
         return float(true[left])
     part = (FALSE_ALARMS - false[left]) / (false[left + 1] - false[left])
     return float(true[left] + part * (true[left + 1] - true[left]))
+
+
+def most_exposed(members: np.ndarray, others: np.ndarray) -> Estimate:
+    """Return the share of members among the 1% of all people, one at least, with the highest scores.
+
+    Of people level at the threshold as large a part of each counts as is needed. The interval is Wilson's,
+    of as many trials as the parts are worth (Kish's effective size): there are few, but not as few as
+    members at one false alarm in a thousand.
+
+    Parameters
+    ----------
+    members, others : scores, as many of the one as of the other, so that half are members by chance
+    """
+    if not len(members) or len(members) != len(others):
+        return UNDEFINED
+    ours, theirs = (n[::-1] for n in _tallied(members, others))
+    both = ours + theirs
+    exposed = max(EXPOSED * both.sum(), 1)
+    part = np.clip(exposed - (np.cumsum(both) - both), 0, both) / both
+    share, trials = float((part * ours).sum() / exposed), float(exposed**2 / (part**2 * both).sum())
+    return _share(share, float(np.sqrt(share * (1 - share) / trials)), trials)
 
 
 def guessed(points: np.ndarray, table: np.ndarray, question: int) -> np.ndarray:
@@ -289,6 +400,42 @@ def attribute_inference(
         "majority": _mean(members[:, question] == commonest),
     }
     return {f"attribute_{name}": found[name] for name in names}
+
+
+def attribute_reconstruction(
+    synthetic: np.ndarray, members: np.ndarray, others: np.ndarray, question: int, ordered: bool
+) -> dict[str, Estimate]:
+    """Measure what a release's crosstabs tell of an answer, by linear reconstruction of everybody's.
+
+    The attacker knows who the people are and all their other answers. Once they are the members; once the
+    first of the members are replaced by the others, of whom the release knows nothing, so that the same
+    attack on as many people shows what it owes to knowledge of the population.
+
+    Parameters
+    ----------
+    synthetic : what the attacker has
+    members : train records, all that the release was made from unless that is too many
+    others : records of the holdout, not more than there are members
+    ordered : what is secret is whether the answer is in the upper half of the members', otherwise
+        whether it is their commonest
+
+    Returns
+    -------
+    reconstruction_members, reconstruction_others : share of right answers, of as many of both
+    reconstruction_leak : the one less the other
+    """
+    names = ("members", "others", "leak")
+    if min(map(len, (synthetic, members, others))) < 2:
+        return {f"reconstruction_{name}": UNDEFINED for name in names}
+    n = len(others)
+    size = int(max(side[:, question].max() for side in (synthetic, members, others))) + 1
+    secret = singled(members[:, question], size, ordered)
+    right = []
+    for people in (members, np.concatenate([others, members[n:]])):
+        likely = reconstructed(people, synthetic, question, secret)
+        right.append((likely[:n] > 0.5) == secret[people[:n, question]])
+    found = {"members": _mean(right[0]), "others": _mean(right[1]), "leak": _difference(*right)}
+    return {f"reconstruction_{name}": found[name] for name in names}
 
 
 def _mean(right: np.ndarray) -> Estimate:

@@ -9,17 +9,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Table = Literal["d", "accuracy", "privacy", "copies", "membership", "guesses", "anonymeter"]
+Table = Literal["d", "accuracy", "privacy", "copies", "membership", "exposed", "guesses", "anonymeter"]
 """Where measures are columns.
 
 ``d``: of the accuracy and of the three-way table, each with its ratio to the bootstrap's; ``accuracy``: of
-the accuracy table alone; ``privacy``: of the table of causal partners; ``copies``, ``membership`` and
-``guesses``: parts of the table of attacks; ``anonymeter``: of Anonymeter's risks.
+the accuracy table alone; ``privacy``: of the table of causal partners; ``copies``, ``membership``,
+``exposed`` and ``guesses``: parts of the table of attacks; ``anonymeter``: of Anonymeter's risks.
 """
 
 ATTACKS: dict[Table, str] = {
     "copies": "Copies and nearest records",
     "membership": "Membership",
+    "exposed": "Members among the 1 % most exposed",
     "guesses": "Guesses of {question}",
 }
 """The parts of the table of attacks, and their captions."""
@@ -252,6 +253,26 @@ MEASURES = (
         "were. 1 % is no better than chance.",
     ),
     Measure(
+        "density_auc",
+        "density: AUC",
+        ("membership",),
+        BOUNDED,
+        "privacy.density_auc",
+        best=0.5,
+        repeated="density AUC",
+        sentence="With a sample of other people besides, which tells how common their answers are anyway, he "
+        "is right with probability {value}.",
+    ),
+    Measure(
+        "density_tpr",
+        "density: found at 1 % false alarms",
+        ("membership",),
+        BOUNDED_SHARE,
+        "privacy.density_tpr",
+        best=0.01,
+        sentence="Accusing 1 % of the others, he then finds {value} %.",
+    ),
+    Measure(
         "likelihood_auc",
         "likelihood: AUC",
         ("membership",),
@@ -270,6 +291,26 @@ MEASURES = (
         best=0.01,
         sentence="Accusing 1 % of the others, he then finds {value} %.",
     ),
+    Measure("distance_top", "distance", ("exposed",), BOUNDED_SHARE, "privacy.membership_top", best=0.5),
+    Measure(
+        "density_top",
+        "density",
+        ("exposed",),
+        BOUNDED_SHARE,
+        "privacy.density_top",
+        best=0.5,
+        sentence="Of the 1 % of all people most suspect by the table and that sample, {value} % were in "
+        "the data. 50 % is chance.",
+    ),
+    Measure(
+        "likelihood_top",
+        "likelihood",
+        ("exposed",),
+        BOUNDED_SHARE,
+        "privacy.likelihood_top",
+        best=0.5,
+        sentence="Of the 1 % most suspect by the model's weights, {value} % were.",
+    ),
     Measure("attribute_members", "train", ("guesses",), BOUNDED_SHARE),
     Measure("attribute_others", "holdout", ("guesses",), BOUNDED_SHARE),
     Measure(
@@ -284,6 +325,19 @@ MEASURES = (
     ),
     Measure("attribute_without", "train, without", ("guesses",), BOUNDED_SHARE),
     Measure("attribute_majority", "commonest answer", ("guesses",), BOUNDED_SHARE),
+    Measure("reconstruction_members", "reconstructed: train", ("guesses",), BOUNDED_SHARE),
+    Measure("reconstruction_others", "reconstructed: holdout", ("guesses",), BOUNDED_SHARE),
+    Measure(
+        "reconstruction_leak",
+        "reconstructed: leak",
+        ("guesses",),
+        BOUNDED_SHARE,
+        "privacy.reconstruction_leak",
+        best=0.0,
+        sentence="Whether {question} is in the upper half, or the commonest answer where there is no such "
+        "order, comes out right {value} percentage points more often for people who were in the data if it "
+        "is solved from the table's crosstabs for everybody at once. 0 is no leak.",
+    ),
     Measure("singling_out", "singling out", ("anonymeter",), BOUNDED_SHARE, best=SMALL),
     Measure("linkability", "linkability", ("anonymeter",), BOUNDED_SHARE, best=SMALL),
     Measure("inference", "inference", ("anonymeter",), BOUNDED_SHARE, best=SMALL),

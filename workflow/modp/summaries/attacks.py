@@ -23,11 +23,17 @@ ATTACKS_NOTES = (
     "ratio of the distances to the nearest and the second nearest record; intervals are from random quarters "
     "of synthetic, train and holdout records, without regard to households",
     "membership: an attacker tells train from holdout records by their distance to the nearest synthetic "
-    "record, or, knowing the model's weights instead of the table, by the likelihood of their answers under "
-    "the model's predictions over that under independent answers; AUC 0.5 and 1 % found are no leak",
+    "record; by how much denser synthetic records lie around them than the records of a reference sample, "
+    "for which one half of the holdout serves while the other is attacked; or, knowing the model's weights "
+    "instead of the table, by the likelihood of their answers under the model's predictions over that under "
+    "independent answers; AUC 0.5 and 1 % found are no leak",
+    "the 1 % most exposed: of members and as many others together, those whom an attack suspects most; 50 % "
+    "members are no leak",
     "guesses: an answer is guessed by the synthetic records that share most of the others; what train "
     "records are guessed better than holdout ones is the leak. without: train records guessed from the "
-    "holdout instead",
+    "holdout instead. reconstructed: whether the answer is in the upper half (of deciles), or else the "
+    "commonest, is solved for all of train by least squares from the synthetic crosstabs of the question "
+    "with one and two others; holdout: the same with some of train replaced by the holdout",
     "none of this is a guarantee: a cleverer attacker may find more",
 )
 
