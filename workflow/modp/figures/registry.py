@@ -203,8 +203,9 @@ KINDS: dict[str, Kind] = {
         shows=Shows.ONE,
         reads=(ACCURACY, "tables/privacy.parquet", "frontier/{traced}.parquet"),
         draws="modp.figures.frontier:frontier_figure",
-        caption="Fidelity against privacy: low is faithful, left is private. Curves follow the number of "
-        "sweeps, or the share of true answers passed through.",
+        caption="Fidelity against privacy: low is faithful, left is private. Above, how far from the "
+        "sample's own crosstab, noise included; below, how far from that of people held out. "
+        "Curves follow the number of sweeps, or the share of true answers passed through.",
         published=True,
         named="frontier",
     ),
