@@ -37,8 +37,8 @@ def near(synthetic: Records, train: Records, holdout: Records) -> dict[str, tupl
 
 
 def test_a_ratio_and_its_error_by_hand():
-    # Of 4 records each, held out [2, 1, 1]: d is 0, ln 3/2, ln 2 of [2, 2, 0], and ln 5/3, 0, ln 2 of [4, 1, 0];
-    # half of the square of the latter is the noise that both share.
+    # Of 4 records each, held out [2, 1, 1]: d is 0, ln 3/2, ln 2 of [2, 2, 0], and ln 5/3, 0, ln 2 of
+    # [4, 1, 0]; half of the square of the latter is the noise that both share.
     found = population(SYNTHETIC, 2, TRAIN, 4, HELD, CELLS)["all"]
     rho = {
         "median": math.log(3 / 2) / math.log(5 / 3),

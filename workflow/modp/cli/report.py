@@ -17,7 +17,7 @@ from markupsafe import Markup
 from modp.base.config import load
 from modp.base.output import Log, time_of, written
 from modp.cli.inputs import source
-from modp.measures.table import IN_SAMPLE, PAPER_NOTEBOOK
+from modp.measures.table import PAPER_NOTEBOOK
 from modp.pums.where import Dataset
 from modp.report import explorer, page, plot, templates
 from modp.survey.codebook import Codebook
@@ -68,7 +68,6 @@ def run(options: argparse.Namespace, log: Log) -> None:
         question_set=codebook.question_set,
         best=best,
         headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
-        in_sample=IN_SAMPLE,
         notebook=parameters[PAPER_NOTEBOOK],
         pictures=_pictures(options.figures, json.loads(options.shown)),
         tables=[page.as_html(path.read_text(encoding="utf-8")) for path in options.tables],
