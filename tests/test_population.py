@@ -18,6 +18,7 @@ HELD = Held(np.array([[1, 0, 0], [1, 1, 1]]), np.array([2, 2]))
 SIZES = (10,) * 6
 """Sixty categories: a cell between questions holds one record in a hundred."""
 N, H = 20_000, 5_000
+KEYS = [f"population_{key}" for key in OF_D]
 
 
 def drawn(n: int, rng: np.random.Generator) -> Records:
@@ -46,17 +47,17 @@ def test_a_ratio_and_its_error_by_hand():
         "rms": math.hypot(math.log(3 / 2), math.log(2)) / math.hypot(math.log(5 / 3), math.log(2)),
     }
     for key, value in rho.items():
-        assert found[key][0] == pytest.approx(math.sqrt(1 + (value**2 - 1) * 2)), key
+        assert found[f"population_{key}"][0] == pytest.approx(math.sqrt(1 + (value**2 - 1) * 2)), key
     # Without the first group [1, 1, 1] of 2 are left: rho is 1/2, 1 + (1/4 - 1) 3 < 0. Without the second
     # [1, 0, 0]: d is 0, ln 2, 0 of [1, 1, 0], and ln 3/2, ln 3/2, 0 of [2, 1/2, 0].
     part = math.sqrt(1 + ((math.log(2) / (2 * math.log(3 / 2))) ** 2 - 1) * 3)
-    assert found["mean_abs"][1] == pytest.approx((part - 0) / 2)
+    assert found["population_mean_abs"][1] == pytest.approx((part - 0) / 2)
 
 
 def test_the_train_records_have_exactly_one_and_no_error():
     rng = np.random.default_rng(2)
     train = drawn(997, rng)
-    assert near(train, train, drawn(331, rng)) == dict.fromkeys(OF_D, (1.0, 0.0))
+    assert near(train, train, drawn(331, rng)) == dict.fromkeys(KEYS, (1.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_samples_have_what_theory_says_where_counts_are_large(of, expected):
     for _ in range(24):
         train = drawn(N, rng)
         ratios = near(of(train, rng), train, drawn(H, rng))
-        found.append([ratios[key][0] for key in OF_D])
+        found.append([ratios[key][0] for key in KEYS])
     # One has a standard deviation of 0.05 to 0.16, so the mean of 24 one of 0.03 at most.
     assert np.mean(found, axis=0) == pytest.approx(expected, abs=0.07)
 
@@ -82,7 +83,7 @@ def test_samples_have_what_theory_says_where_counts_are_large(of, expected):
 def test_the_error_is_the_spread_over_other_people_held_out_or_a_little_more():
     rng = np.random.default_rng(4)
     train, synthetic = drawn(N, rng), drawn(N, rng)
-    found = np.array([near(synthetic, train, drawn(H, rng))["mean_abs"] for _ in range(60)])
+    found = np.array([near(synthetic, train, drawn(H, rng))["population_mean_abs"] for _ in range(60)])
     spread, error = found[:, 0].std(ddof=1), np.sqrt(np.mean(found[:, 1] ** 2))
     # The spread of 60 is known to a tenth; the jackknife errs on the large side, here by a quarter.
     assert 0.9 < error / spread < 1.6
@@ -108,7 +109,7 @@ def test_what_cannot_be_said_is_not_a_number():
         (train, holdout, holdout),
     ):
         assert np.isnan(list(near(synthetic, people, others).values())).all()
-    ratio, error = near(train, holdout, drawn(1, rng))["mean_abs"]
+    ratio, error = near(train, holdout, drawn(1, rng))["population_mean_abs"]
     assert ratio > 0 and math.isnan(error)
     single = population(SYNTHETIC, 2, TRAIN, 4, HELD, {"none": np.zeros(3, bool)})["none"]
     assert np.isnan(list(single.values())).all()

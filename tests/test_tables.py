@@ -13,13 +13,17 @@ from modp.summaries.headline import headline
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed
 
-NEAR = {"median": (1.1, 0.3), "mean_abs": (1.234, 0.04), "rms": (1.5, 0.2)}
+NEAR = {
+    "population_median": (1.1, 0.3),
+    "population_mean_abs": (1.234, 0.04),
+    "population_rms": (1.5, 0.2),
+}
 
 
 def row(model: str, variant: str, *log_ratios: float) -> accuracy.Row:
     counted = {"records": 100, "zero_records": 3, "entropy_bits": 12.5 if variant else None}
     three_way = Summary(5, {"median": 0.2, "mean_abs": 0.3, "rms": 0.4})
-    near = {"all": NEAR | {"rms": (1.5, np.nan)}, "between": NEAR} if variant else {}
+    near = {"all": NEAR | {"population_rms": (1.5, np.nan)}, "between": NEAR} if variant else {}
     return accuracy.Row(model, variant, np.array(log_ratios), counted, three_way, near)
 
 

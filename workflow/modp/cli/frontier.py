@@ -12,7 +12,6 @@ from modp.cli.inputs import ask_for_fitted, fitted, read_drawn, work_of
 from modp.crosstabs.pairs import crosstab
 from modp.measures import accuracy, crowds
 from modp.measures.population import Held, population
-from modp.summaries.accuracy import population_columns
 from modp.survey.records import Records
 
 RANKED = 2000
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
                 "model": options.name,
                 "parameter": parameter,
                 **found.measures,
-                **population_columns(near["all"]),
+                **{key: ratio for key, (ratio, _) in near["all"].items()},
                 "ranked": len(ranks),
                 "nearest": np.mean(ranks <= 1),
                 "within_10": np.mean(ranks <= 10),

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from modp.figures import style
 from modp.figures.given import Given, Published
 from modp.measures.ends import BOOTSTRAP, MARGINALS
-from modp.measures.table import ERROR, POPULATION
+from modp.measures.table import ERROR
 
-NEAR = f"{POPULATION}mean_abs"
+NEAR = "population_mean_abs"
 NO_CURVE = pd.DataFrame(columns=["curve", "model", "parameter", "median", NEAR, "within_10"])
 """The curves of a run without a stationary model and without a row that is passed through."""
 

@@ -54,7 +54,7 @@ class Held:
 def population(
     synthetic: np.ndarray, m: int, train: np.ndarray, n: int, held: Held, cells: Mapping[str, np.ndarray]
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return each measure of d as a corrected ratio with its standard error, over each set of cells.
+    """Return corrected ratios of the measures of d with their standard errors, over each set of cells.
 
     Ratios are NaN without records of one of the three kinds, in a set without cells, and where the train
     records' crosstab is that of the records held out; so are standard errors, and of one group.
@@ -67,7 +67,7 @@ def population(
 
     Returns
     -------
-    name of the set -> key of the measure of d -> (ratio, standard error)
+    name of the set -> key in the table of measures, such as population_mean_abs -> (ratio, standard error)
     """
     found = [_ratios(synthetic, m, train, n, *some, cells) for some in _whole_and_parts(held)]
     whole, parts = found[0], found[1:]
@@ -101,7 +101,7 @@ def _ratios(
         _distances(counts, size, held, h, min(n, h), cells) for counts, size in ((synthetic, m), (train, n))
     )
     return {
-        name: {key: _corrected(d, ideal[name][key], n, h) for key, d in found.items()}
+        name: {f"population_{key}": _corrected(d, ideal[name][key], n, h) for key, d in found.items()}
         for name, found in own.items()
     }
 

@@ -34,9 +34,6 @@ BETWEEN = "_between"
 THREE_WAY = "_three_way"
 """After the name of a measure of d: of three-way crosstabs."""
 
-POPULATION = "population_"
-"""Before the key of a measure of d: the same against people who were not in the fit."""
-
 LIMITS = ("_low", "_high")
 """Endings of the names of metrics that are ends of another one's interval."""
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from modp.crosstabs.limits import FEWEST, MOST
-from modp.measures.accuracy import OF_D, Summary, summarise
-from modp.measures.table import ERROR, IN_SAMPLE, NEARER, NOTEBOOK, POPULATION, RATIO, measures_of
+from modp.measures.accuracy import Summary, summarise
+from modp.measures.table import ERROR, IN_SAMPLE, NEARER, NOTEBOOK, RATIO, measures_of
 from modp.summaries.printed import Printed, cell, row_names, shown, with_ratios
 
 ZEROS = {"sample": "no true record holds", "stated": "the question set calls impossible"}
@@ -70,23 +70,11 @@ def accuracy_table(
                     "cells": cells,
                     "n_cells": summary.cells,
                     **_with_ratios(summary, found[0]),
-                    **population_columns(row.population.get(cells, {})),
+                    **_with_errors(row.population.get(cells, {})),
                     **{key: np.nan if value is None else value for key, value in counted.items()},
                 }
             )
     return pd.DataFrame(lines)
-
-
-def population_columns(found: Mapping[str, tuple[float, float]]) -> dict[str, float]:
-    """Return ratios of measures of d, and their standard errors, by their columns; NaN where there is none.
-
-    Parameters
-    ----------
-    found : what :func:`modp.measures.population.population` returned of one set of cells
-    """
-    numbers = {f"{POPULATION}{key}": found.get(key, (np.nan, np.nan)) for key in OF_D}
-    errors = {f"{name}{ERROR}": error for name, (_, error) in numbers.items()}
-    return {name: ratio for name, (ratio, _) in numbers.items()} | errors
 
 
 def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
@@ -105,6 +93,13 @@ def _with_ratios(found: Summary, ideal: Summary) -> dict[str, float]:
     own, best = found.measures, ideal.measures
     ratios = {f"{RATIO}{k}": own[k] / best[k] if best[k] > 0 else np.nan for k in keys}
     return {k: own[k] for k in keys} | ratios
+
+
+def _with_errors(found: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """The measures of ``population``, and their standard errors."""
+    numbers = {m.key: found.get(m.key, (np.nan, np.nan)) for m in measures_of("population")}
+    errors = {f"{key}{ERROR}": error for key, (_, error) in numbers.items()}
+    return {key: ratio for key, (ratio, _) in numbers.items()} | errors
 
 
 def with_published(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
