@@ -14,8 +14,9 @@ as 1.35 (against the large rest of the file 1.40), that of a sample twice as lar
 is unreliable where h is small; the mean is the one to quote.
 
 The standard error is a jackknife's that leaves out one of 20 random groups of the records held out after the
-other. It is conditional on the train and the synthetic records, knows of no households, and, like every
-jackknife of what is not linear, errs on the large side: in simulations by a quarter.
+other. It is conditional on the train and the synthetic records, and knows of no households. Over other
+people held out the means and r.m.s. of these samples of Florida varied as it says (0.03 to 0.06), their
+medians less, by up to a half; means of independent answers, less by a fifth.
 """
 
 from collections.abc import Iterator, Mapping
