@@ -194,8 +194,8 @@ KINDS: dict[str, Kind] = {
         shows=Shows.ONE,
         reads=(ACCURACY,),
         draws="modp.figures.overview:overview_figure",
-        caption="How far each row's crosstab is from the true one, as a multiple of a bootstrap "
-        "resample's; at 1 the two cannot be told apart.",
+        caption="How far each row's crosstab is from the sample's own, as a multiple of a bootstrap "
+        "resample's; at 1 the two cannot be told apart, the sample's noise included.",
         named="accuracy",
     ),
     "frontier": Kind(

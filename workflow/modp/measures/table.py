@@ -54,7 +54,7 @@ NOTEBOOK = (
 
 NEARER = (
     "1 is as near to the people who were not in the sample as the sample itself is, below 1 is nearer; a "
-    "bootstrap resample, which adds its own noise to the sample's, has 1.4"
+    "bootstrap resample, which adds its own noise to the sample's, has about 1.4"
 )
 """What the ratios of ``population`` mean."""
 

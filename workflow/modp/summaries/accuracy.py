@@ -23,7 +23,7 @@ NOTEBOOK_CELL_NAMES = {
     "between": "cells of two different questions, each pair twice",
 }
 
-TIMES = "× is the ratio to the bootstrap resample, the ideal"
+TIMES = f"× is the ratio to the bootstrap resample, the ideal within the sample: {IN_SAMPLE}"
 
 PUBLISHED = "published_"
 """Before the name of a column: the paper's number."""
@@ -131,7 +131,7 @@ def accuracy_notes(zeros: str, paper_notebook: bool = False) -> list[str]:
         *([NOTEBOOK] if paper_notebook else []),
         f"d = |ln((C_syn + 1) / (C_true + 1))|, {counts}; {TIMES}",
         "population: mean d from the crosstab of the records held out, as a multiple of the true records' "
-        f"own, without the noise that both share, ± one standard error: {NEARER}; {IN_SAMPLE}",
+        f"own, without the noise that both share, ± one standard error: {NEARER}",
         f"zeros: synthetic records that hold a pair of answers {ZEROS[zeros]}; bits: median entropy a record",
     ]
 
