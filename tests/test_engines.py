@@ -185,7 +185,7 @@ def test_in_a_copy_that_dvc_filled_no_result_is_older_than_another(tmp_path, mon
 def test_the_example_of_a_grid_can_be_laid_over_params_yaml():
     grid = "examples/grid.yaml", "--", "results/grid/sample/tables/accuracy.md"
     outcome = run("snakemake", "--dry-run", "--cores", "2", "--configfile", *grid)
-    assert re.search(r"^fit +9$", outcome.stdout + outcome.stderr, re.MULTILINE), outcome.stderr
+    assert re.search(r"^fit +10$", outcome.stdout + outcome.stderr, re.MULTILINE), outcome.stderr
 
 
 def test_code_is_formatted_and_free_of_lint():

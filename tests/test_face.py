@@ -23,13 +23,23 @@ SEED = 7
 STAGES = [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}]
 
 
+def people(n: int, seed: int) -> Records:
+    """Records in which the second answer is mostly the first."""
+    rng = np.random.default_rng(seed)
+    codes = codes_of((3, 3, 4), n, rng)
+    codes[:, 1] = np.where(rng.random(n) < 0.8, codes[:, 0], codes[:, 1])
+    return Records(codes, codebook_of(3, 3, 4))
+
+
 @pytest.fixture(scope="module")
 def records() -> Records:
-    """Records in which the second answer is mostly the first."""
-    rng = np.random.default_rng(1)
-    codes = codes_of((3, 3, 4), 600, rng)
-    codes[:, 1] = np.where(rng.random(600) < 0.8, codes[:, 0], codes[:, 1])
-    return Records(codes, codebook_of(3, 3, 4))
+    return people(600, 1)
+
+
+@pytest.fixture(scope="module")
+def others() -> Records:
+    """Held out from the models."""
+    return people(200, 2)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +64,11 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture(scope="module")
-def written(records: Records, tmp_path_factory) -> Path:
+def written(records: Records, others: Records, tmp_path_factory) -> Path:
     """What the pipeline's steps write: a stationary model, one of blades, a row of each, their accuracy."""
     at = tmp_path_factory.mktemp("results")
     records.write(at / "records.parquet")
+    others.write(at / "holdout.parquet")
     (at / "codebook.json").write_text(records.codebook.to_json())
 
     def step(called: str, /, *more: object, **options: object) -> None:
@@ -95,7 +106,7 @@ def written(records: Records, tmp_path_factory) -> Path:
         out = {kind: at / "measures" / f"{row}.{kind}" for kind in ("cells", "summary", "attack")}
         more = {"crowds": at / "measures" / f"{row}.crowds"} if row in rows else {}
         unread = {"triples": at / "triples.parquet", "roc": at / "roc.parquet"}
-        tables = {"holdout": at / "records.parquet", "synthetic": at / f"{row}.parquet"}
+        tables = {"holdout": at / "holdout.parquet", "synthetic": at / f"{row}.parquet"}
         step("measure", row=row, zeros="sample", **tables, **out, **more, **unread)
         for kind, path in (out | more).items():
             files[kind] += [path] if kind == "attack" or row != "marginals" else []
@@ -111,7 +122,7 @@ def written(records: Records, tmp_path_factory) -> Path:
     return at
 
 
-def test_models_samples_and_accuracy_are_those_of_the_pipeline(records, model, written, tmp_path):
+def test_models_samples_and_accuracy_are_those_of_the_pipeline(records, others, model, written, tmp_path):
     blades = Blades.fit(records, blades=2, reduced=3, stages=STAGES, seed=SEED)
     for name, fitted in {"stationary": model, "model_2_3": blades}.items():
         fitted.save(tmp_path / "model")
@@ -125,10 +136,15 @@ def test_models_samples_and_accuracy_are_those_of_the_pipeline(records, model, w
         assert (
             table.codes.tolist() == Records.read(written / f"{row}.parquet", records.codebook).codes.tolist()
         )
-    found = compare(records, tables, seed=SEED)
+    found = compare(records, tables, seed=SEED, holdout=others)
     expected = pd.read_parquet(written / "tables/accuracy.parquet")
     published = [column for column in expected if column.startswith("published_")]
     pd.testing.assert_frame_equal(found, expected.drop(columns=published), check_exact=True)
+    near = [column for column in found if column.startswith("population_")]
+    assert len(near) == 6 and found[near].notna().all(axis=None)
+    alone = compare(records, tables, seed=SEED)
+    assert alone[near].isna().all(axis=None)
+    pd.testing.assert_frame_equal(alone.drop(columns=near), found.drop(columns=near), check_exact=True)
 
 
 def test_samples_begin_at_true_records_or_at_none(records, model):
@@ -163,7 +179,8 @@ def test_a_loaded_model_samples_and_predicts_the_same(records, model, tmp_path):
     with pytest.raises(InputError, match="other questions or categories"):
         Stationary.load(tmp_path / "model", codebook_of(3, 3))
     other = Records(np.zeros((4, 2), np.int16), codebook_of(3, 3))
-    for refused in (model.predict, model.sample, lambda table: compare(records, table)):
+    held = [lambda table: compare(records, table), lambda table: compare(records, records, holdout=table)]
+    for refused in (model.predict, model.sample, *held):
         with pytest.raises(InputError, match="other questions or categories"):
             refused(other)
 

@@ -382,37 +382,59 @@ def test_shares_are_written_with_two_figures(share, text):
     assert style.percent(share) == text
 
 
+IDEAL = {"median": 0.1, "population_mean_abs": 1.35}
+NEAR = {"population_mean_abs": [2.0, 1.5], "population_mean_abs_error": [0.1, 0.2]}
+"""Rows of the accuracy table against the people held out."""
+
+
 def test_frontier_marks_every_row_and_curve_as_multiples_of_the_ideal():
     points = pd.DataFrame(
         [
-            ("marginals", "stationary", 0.0, 1.2, 0.0),
-            ("sweeps", "stationary", 1.0, 0.1, 0.2),
-            ("sweeps", "stationary", 20.0, 0.12, 0.01),
-            ("pass-through", "model_5_15", 0.5, 0.2, 0.5),
+            ("marginals", "stationary", 0.0, 1.2, 6.0, 0.0),
+            ("sweeps", "stationary", 1.0, 0.1, 1.3, 0.2),
+            ("sweeps", "stationary", 20.0, 0.12, 1.4, 0.01),
+            ("pass-through", "model_5_15", 0.5, 0.2, 2.5, 0.5),
         ],
-        columns=["curve", "model", "parameter", "median", "within_10"],
+        columns=["curve", "model", "parameter", "median", "population_mean_abs", "within_10"],
     )
-    rows = pd.DataFrame({"within_10": [0.05, 0.3], "median": [0.3, 0.2]})
-    figure = frontier.draw(points, rows, 0.1, {"paper: m": (3.8, 0.05)}, "title")
+    rows = pd.DataFrame({"within_10": [0.05, 0.3], "median": [0.3, 0.2], **NEAR})
+    figure = frontier.draw(points, rows, IDEAL, {"paper: m": (3.8, 0.05)}, "title")
     drawn = {line.get_label(): line.get_xydata().tolist() for line in figure.axes[0].lines}
     assert np.allclose(drawn["independent marginals"], [[0, 12]])
     assert np.allclose(drawn["paper: m"], [[0.05, 3.8]])
     assert np.allclose(drawn["rows of the accuracy table"], [[0.05, 3], [0.3, 2]])
     assert np.allclose(drawn["stationary, number of sweeps"], [[0.2, 1], [0.01, 1.2]])
     written = {text.get_text() for text in figure.axes[0].texts}
-    assert {"1", "20", "0.5", "bootstrap resample"} <= written
+    assert {"1", "20", "0.5", "bootstrap"} <= written
+    below = figure.axes[1]
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in below.lines}
+    assert drawn["independent marginals"] == [[0, 6]]
+    assert drawn["rows of the accuracy table"] == [[0.05, 2.0], [0.3, 1.5]]
+    assert drawn["stationary, number of sweeps"] == [[0.2, 1.3], [0.01, 1.4]]
+    (bars,) = below.collections
+    assert np.allclose(bars.get_segments()[1], [[0.3, 1.3], [0.3, 1.7]])
+    levels = {text.get_text(): text.xy[1] for text in below.texts}
+    assert (levels["bootstrap"], levels["the sample"]) == (1.35, 1)
+
+
+def test_frontier_without_people_held_out_has_one_panel():
+    rows = pd.DataFrame({"within_10": [0.05], "median": [0.3]} | dict.fromkeys(NEAR, np.nan))
+    figure = frontier.draw(frontier.NO_CURVE, rows, IDEAL, {}, "title")
+    assert len(figure.axes) == 1 and "share of synthetic records" in figure.axes[0].get_xlabel()
 
 
 def test_frontier_without_any_curve_is_drawn():
-    empty = pd.DataFrame(columns=["curve", "model", "parameter", "median", "within_10"])
-    frontier.draw(empty, pd.DataFrame({"within_10": [], "median": []}), 0.1, {}, "title")
+    rows = pd.DataFrame({"within_10": [], "median": []} | {key: [] for key in NEAR})
+    frontier.draw(frontier.NO_CURVE, rows, IDEAL, {}, "title")
 
 
 def test_frontier_of_a_table_whose_ideal_is_perfect_is_drawn():
     points = pd.DataFrame(
         {"curve": ["sweeps"], "model": ["m"], "parameter": [1.0], "median": [0.1], "within_10": [1]}
     )
-    frontier.draw(points, pd.DataFrame({"within_10": [1.0], "median": [0.0]}), 0.0, {}, "title")
+    points = points.assign(population_mean_abs=1.0)
+    rows = pd.DataFrame({"within_10": [1.0], "median": [0.0], **{key: [1.0] for key in NEAR}})
+    frontier.draw(points, rows, IDEAL | {"median": 0.0}, {}, "title")
 
 
 def test_three_way_curves_are_the_sorted_medians():
@@ -444,13 +466,16 @@ def test_every_row_is_a_point_of_risk_and_fidelity_with_its_bounds():
 
 TABLE = pd.DataFrame(
     [
-        ("bootstrap", "", "all", 0.1, 0.2, 0.3, 1.0, 7),
-        ("m", "plain", "all", 0.4, 0.5, 0.6, 4.0, 5),
-        ("bootstrap", "", "between", 9.0, 9.0, 9.0, 1.0, 7),
-        ("m", "plain", "between", 9.0, 9.0, 9.0, 9.0, 5),
+        ("bootstrap", "", "all", 0.1, 0.2, 0.3, 1.0, 7, 1.35),
+        ("m", "plain", "all", 0.4, 0.5, 0.6, 4.0, 5, 2.0),
+        ("bootstrap", "", "between", 9.0, 9.0, 9.0, 1.0, 7, 9.0),
+        ("m", "plain", "between", 9.0, 9.0, 9.0, 9.0, 5, 9.0),
     ],
-    columns=["model", "variant", "cells", "median", "mean_abs", "rms", "ratio_median", "records"],
-)
+    columns=[
+        *("model", "variant", "cells", "median", "mean_abs", "rms", "ratio_median", "records"),
+        "population_mean_abs",
+    ],
+).assign(population_mean_abs_error=0.1)
 """An accuracy table; its lines between questions are not what these figures show."""
 
 
@@ -536,9 +561,10 @@ def test_the_papers_points_are_the_rows_of_which_it_says_both():
 def test_the_frontier_is_drawn_of_rows_that_were_drawn_and_over_all_cells():
     hidden = pd.DataFrame({"model": ["m"], "variant": ["plain"], "within_10": [0.3]})
     frames = [TABLE, hidden]
-    axis = frontier.frontier_figure(Given(TITLE, [], frames, codebook_of(2, 2), 1)).axes[0]
-    drawn = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
-    assert np.allclose(drawn["rows of the accuracy table"], [[0.3, 4]])
+    above, below = frontier.frontier_figure(Given(TITLE, [], frames, codebook_of(2, 2), 1)).axes
+    for axis, y in ((above, 4), (below, 2)):
+        drawn = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
+        assert np.allclose(drawn["rows of the accuracy table"], [[0.3, y]])
 
 
 def test_the_heat_map_follows_the_codebooks_order():

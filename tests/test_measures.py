@@ -61,7 +61,7 @@ def test_a_measure_of_d_takes_its_function_and_a_line(monkeypatch):
     assert (numbers["ratio_p75"], numbers["p75_three_way"]) == (4, 0.4)
     assert headline(tree)[0].startswith("median")
     repeated = repeats.printed(repeats.gathered([tree]))[0]
-    assert repeated.headers[4] == "upper quartile ×" and "4" in repeated.rows[0]
+    assert repeated.headers[4] == "upper quartile ×" and "4" in repeated.rows[1]
     assert Change("accuracy.m.plain.ratio_p75", 4.0, 3.0, None).better is True
 
 
@@ -96,6 +96,9 @@ def test_a_measure_of_an_attack_takes_a_line(monkeypatch):
 def test_the_table_knows_every_measure_of_d_and_none_twice():
     assert [measure.key for measure in measures_of("d")] == list(of_d.OF_D)
     assert set(of_d.OF_NOTEBOOK) <= set(of_d.OF_D)
+    assert [measure.key for measure in measures_of("population")] == [
+        f"population_{key}" for key in of_d.OF_D
+    ]
     keys = [measure.key for measure in measures_of()]
     places = [measure.metric for measure in measures_of() if measure.metric]
     assert len(keys) == len(set(keys)) and len(places) == len(set(places))
@@ -106,10 +109,12 @@ def test_numbers_of_metrics_json_are_known_by_their_names():
         "accuracy.m.v.median": "median",
         "accuracy.bootstrap.rms_between": "rms",
         "accuracy.m.v.ratio_median_three_way": "median",
+        "accuracy.m.v.population_mean_abs_between": "population_mean_abs",
         "privacy.m.v.membership_auc": "distance_auc",
         "privacy.marginals.attribute_leak_JOB": "attribute_leak",
     }
     found = {name: measure_named(name) for name in names}
     assert {name: measure.key for name, measure in found.items() if measure} == names
-    for unknown in ("privacy.m.v.median", "accuracy.m.v.mystery", "privacy.m.v.membership_auc_low", "seed"):
+    spreads = ("privacy.m.v.membership_auc_low", "accuracy.m.v.population_mean_abs_error")
+    for unknown in ("privacy.m.v.median", "accuracy.m.v.mystery", *spreads, "seed"):
         assert measure_named(unknown) is None

@@ -48,6 +48,9 @@ def line(model: str, variant: str, *ratios: float, cells: str = "all") -> dict:
     found = dict(zip(keys, (0.05, 0.1, 0.2), strict=True))
     found |= {f"ratio_{key}": ratio for key, ratio in zip(keys, ratios, strict=True)}
     counts = {"n_cells": 28, "records": 1000, "zero_records": 7}
+    near = (1.25, 0.05) if model == "m" and variant == "good" else (np.nan, np.nan)
+    for key in keys:
+        counts |= dict(zip((f"population_{key}", f"population_{key}_error"), near, strict=True))
     return {"model": model, "variant": variant, "cells": cells, **found, **counts, "entropy_bits": 3.0}
 
 
@@ -105,14 +108,17 @@ def test_the_best_row_is_near_the_ideal_by_all_three_measures():
 
 
 def test_the_headline_says_what_was_measured_and_nothing_else():
-    fidelity, zeros, rank = page.headline("m/good", TABLE, HIDDEN, {"privacy": {}}, "sample")
+    fidelity, near, zeros, rank = page.headline("m/good", TABLE, HIDDEN, {"privacy": {}}, "sample")
     assert fidelity.value == "1.09 ×" and "1.02" in fidelity.meaning and "5.1%" in fidelity.meaning
+    assert near.value == "1.25 ± 0.05 ×" and "1 is as near to the people who were not in" in near.meaning
     assert zeros.value == "7 of 1,000"
     assert rank.value == "10.00 ± 1.00 %" and "1,234" in rank.meaning
     closer = {"closer_to_train": 0.508, "closer_to_train_low": 0.49, "closer_to_train_high": 0.52}
     metrics = {"privacy": {"m": {"good": closer}}}
     assert page.headline("m/good", TABLE, HIDDEN, metrics, "sample")[-1].value == "0.508 (0.490–0.520)"
-    assert len(page.headline("m/none", TABLE, HIDDEN, metrics, "sample")) == 2, "no ranks, no attack"
+    assert len(page.headline("m/none", TABLE, HIDDEN, metrics, "sample")) == 2, (
+        "no ranks, no attack, nothing held out"
+    )
 
 
 def test_markdown_becomes_html_that_obeys_nothing_in_it():
@@ -185,7 +191,10 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     run = card.Run("Tiny", CODEBOOK, [source], 5, "stated", table, HIDDEN, three_way, metrics)
     parameters = {"blades": 3, "reduced": 4, "stages": [{"loss": "z", "floor": None, "specials": []}]}
     text = card.card("m", family("blades"), parameters, [{"name": "good", "pass_through": 0.5}], run)
-    assert "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1,000 | 7 |" in text
+    assert (
+        "| m/good | 0.050 | 1.09 | 0.100 | 1.02 | 0.200 | 0.95 | 0.050 | 1.09 | 1.25 ± 0.05 | 1,000 | 7 |"
+        in text
+    )
     assert "| bootstrap | 0.050 | 1.00 |" in text and "other/plain" not in text
     assert "`m/good`: closer_to_train 0.508 (0.5 to 0.516)\n" in text and "within_10 0" not in text
     assert "3 blades" in text and "- loss: z\n```" in text and "sha256 `f00`" in text
@@ -194,7 +203,7 @@ def test_a_card_holds_the_models_own_rows_beside_the_ideal():
     assert (
         "Zeros are synthetic records that hold a pair of answers the question set calls impossible." in text
     )
-    swept = card.card("m", family("stationary"), {}, [], run)
+    swept = card.card("m", family("stationary"), {"prior": "none"}, [], run)
     assert "pairs of answers that the question set calls impossible are never drawn" in swept
 
 
@@ -273,6 +282,20 @@ def test_the_table_of_measures_knows_what_attacks_find(made):
     found = set(pd.read_parquet(made / "m/half/attack.parquet")["measure"])
     assert {"exact", "distance_auc", "density_top", "attribute_leak", "reconstruction_leak"} <= found
     assert found <= {measure.key for measure in measures_of("copies", "membership", "exposed", "guesses")}
+
+
+def test_every_table_is_compared_with_the_people_held_out(made):
+    table = pd.read_parquet(made / "tables/accuracy.parquet")
+    numbers = table[[c for c in table if c.startswith("population_")]]
+    assert numbers.shape == (2 * len(ROWS), 6) and np.isfinite(numbers.to_numpy()).all()
+    found = json.loads((made / "metrics.json").read_text())["accuracy"]
+    for place, line in ((found["bootstrap"], 0), (found["m"]["half"], 2)):
+        assert place["population_mean_abs"] == pytest.approx(numbers["population_mean_abs"][line], abs=1e-6)
+    first = numbers.iloc[0]
+    near = f"{first['population_mean_abs']:.2f} ± {first['population_mean_abs_error']:.2f}"
+    assert f"| {near} |" in (made / "tables/accuracy.md").read_text() and not near.startswith("0.00")
+    text = (made / "report.html").read_text()
+    assert near in text and text.count("only says that the sample&#39;s noise is repeated") == 1
 
 
 def test_with_the_notebooks_numbers_every_table_says_so(made, tmp_path):

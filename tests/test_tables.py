@@ -13,11 +13,18 @@ from modp.summaries.headline import headline
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed
 
+NEAR = {
+    "population_median": (1.1, 0.3),
+    "population_mean_abs": (1.234, 0.04),
+    "population_rms": (1.5, 0.2),
+}
+
 
 def row(model: str, variant: str, *log_ratios: float) -> accuracy.Row:
     counted = {"records": 100, "zero_records": 3, "entropy_bits": 12.5 if variant else None}
     three_way = Summary(5, {"median": 0.2, "mean_abs": 0.3, "rms": 0.4})
-    return accuracy.Row(model, variant, np.array(log_ratios), counted, three_way)
+    near = {"all": NEAR | {"population_rms": (1.5, np.nan)}, "between": NEAR} if variant else {}
+    return accuracy.Row(model, variant, np.array(log_ratios), counted, three_way, near)
 
 
 ROWS = [row("bootstrap", "", 0.1, -0.1, 0.2), row("model_5_15", "plain", 0.2, -0.4, 0.0)]
@@ -57,6 +64,27 @@ def test_every_published_row_is_one_that_the_default_parameters_make():
     keys = {measure.key for measure in measures_of()}
     for rows in published.values():
         assert set(rows) <= set(made) and all(set(numbers) <= keys for numbers in rows.values())
+
+
+def test_how_near_to_the_people_held_out_is_in_the_table_the_metrics_and_the_headline():
+    table, three_way = accuracy.accuracy_table(ROWS, CELLS), accuracy.three_way_table(ROWS)
+    assert table["population_median"].tolist()[1::2] == [1.1, 1.1]
+    assert table["population_median"].isna().tolist() == [True, False, True, False], "nothing was held out"
+    whole, _ = accuracy.printed_accuracy(table)
+    at = whole.headers.index("population")
+    assert [line[at] for line in whole.rows] == ["", "1.23 ± 0.04"]
+    assert whole.headers.count("population") == 1 and "" not in whole.headers
+    assert any("1.00 there only says" in note for note in accuracy.accuracy_notes("sample"))
+    none = pd.DataFrame(columns=["model", "variant", "measure"])
+    found = metrics(table, three_way, none, none)
+    plain = found["accuracy"]["model_5_15"]["plain"]
+    assert (plain["population_mean_abs"], plain["population_mean_abs_error"]) == (1.234, 0.04)
+    assert (plain["population_rms"], plain["population_rms_error"]) == (1.5, None)
+    assert plain["population_rms_between_error"] == 0.2
+    assert found["accuracy"]["bootstrap"]["population_median"] is None
+    title, first, second, meaning = headline(found)
+    assert title.endswith("population") and meaning.startswith("population: ")
+    assert first.split()[-1] == "n/a" and second.endswith("1.23 ± 0.04")
 
 
 def test_answers_by_blade_are_percents_of_the_records_that_a_blade_takes():

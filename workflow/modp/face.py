@@ -19,10 +19,12 @@ from modp.base.config import check
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.crosstabs.cells import Zeros
+from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
 from modp.draws import independent
 from modp.measures import accuracy, fidelity
 from modp.measures.ends import BOOTSTRAP
+from modp.measures.population import Held, population
 from modp.models.family import Family, Model, Row, Work
 from modp.models.registry import family
 from modp.models.stationary.recipe import StationaryRow
@@ -394,6 +396,7 @@ def compare(
     seed: int = 1,
     zeros: Zeros = "sample",
     paper_notebook: bool = False,
+    holdout: Records | None = None,
 ) -> pd.DataFrame:
     """Return the table of accuracy (the paper's Table 2), as the pipeline writes it to ``accuracy.parquet``.
 
@@ -405,31 +408,42 @@ def compare(
     seed : of the bootstrap resample, the ideal
     zeros : which pairs of answers are counted as structural zeros, as in :meth:`Stationary.fit`
     paper_notebook : whether d is that of the author's notebook
+    holdout : records of other people of the same population, of the same codebook, whom the models never saw
 
     Returns
     -------
     two lines a table, the bootstrap's first: over ``all`` cells i <= j, and over those ``between`` questions.
     ``median``, ``mean_abs`` and ``rms`` are of d = |ln((C_syn + 1) / (C_true + 1))| (paper, equation 11),
-    synthetic counts scaled to n; ``ratio_…`` are their ratios to the bootstrap's. ``zero_records`` hold a
-    structural zero; ``entropy_bits`` is the median entropy a record, NaN where it is not known
+    synthetic counts scaled to n; ``ratio_…`` are their ratios to the bootstrap's. ``population_…`` are the
+    distances from the holdout as multiples of the true records' own, with standard errors, NaN without one
+    (:mod:`modp.measures.population`). ``zero_records`` hold a structural zero; ``entropy_bits`` is the median
+    entropy a record, NaN where it is not known
 
     Raises
     ------
     InputError
-        if synthetic records are of other questions or categories than the true ones, or true records hold
-        what is stated to be impossible
+        if synthetic records or the holdout are of other questions or categories than the true ones, or true
+        records hold what is stated to be impossible
     """
-    excluded = zeros_of(_known(zeros), records)
+    counts, sets = crosstab(records), accuracy.cell_sets(records.block_starts)
+    excluded = zeros_of(_known(zeros), records, counts)
     resampled = independent.resampled(records.codes, seeds.generator(seed, BOOTSTRAP))
     tables = synthetic if isinstance(synthetic, Mapping) else {"synthetic": synthetic}
-    rows = []
-    for name, table in {BOOTSTRAP: records.of(resampled), **tables}.items():
+    tables = {BOOTSTRAP: records.of(resampled), **tables}
+    held = records[:0] if holdout is None else holdout
+    for name, table in (*tables.items(), ("holdout", held)):
         if table.codebook.digest != records.codebook.digest:
             raise InputError(f"{name}: of other questions or categories than the true records")
+    groups = Held.of(held, seeds.generator(seed, "population"))
+    rows = []
+    for name, table in tables.items():
         model, _, variant = name.partition("/")
         bits = table.entropy_bits.compressed() if isinstance(table, Synthetic) else np.zeros(0)
-        log_ratios = fidelity.cells(records, table, paper_notebook).log_ratio
-        rows.append(Measured(model, variant, log_ratios, fidelity.counted(table, bits, excluded)))
+        totals = len(records), len(table)
+        cells = fidelity.cells(counts, crosstab(table), *totals, paper_notebook)
+        near = population(cells.synthetic, totals[1], cells.true, totals[0], groups, sets)
+        counted = fidelity.counted(table, bits, excluded)
+        rows.append(Measured(model, variant, cells.log_ratio, counted, population=near))
     return accuracy_table(rows, accuracy.cell_sets(records.block_starts, paper_notebook), paper_notebook)
 
 

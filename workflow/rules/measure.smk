@@ -62,6 +62,7 @@ rule frontier:
     """Trace one model's fidelity against privacy."""
     input:
         records=rules.code.output.records,
+        holdout=rules.code.output.holdout,
         codebook=rules.code.output.codebook,
         weights=rules.fit.output.weights,
         instances=lambda w: instances_of(w.model, 1),
@@ -77,9 +78,10 @@ rule frontier:
         family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
     shell:
-        "python -m modp frontier --records {input.records:q} --codebook {input.codebook:q}"
-        " --family {params.family} --name {wildcards.model:q} --weights {input.weights:q}"
-        " --instances {input.instances:q} --seed {params.seed} --threads {threads} --out {output:q} --log {log:q}"
+        "python -m modp frontier --records {input.records:q} --holdout {input.holdout:q}"
+        " --codebook {input.codebook:q} --family {params.family} --name {wildcards.model:q}"
+        " --weights {input.weights:q} --instances {input.instances:q} --seed {params.seed} --threads {threads}"
+        " --out {output:q} --log {log:q}"
 
 
 rule mixing:

@@ -15,7 +15,7 @@ from fsspec.implementations.local import LocalFileSystem
 from modp.base.config import read_yaml
 from modp.base.errors import InputError
 from modp.base.output import Log, written
-from modp.measures.table import LIMITS
+from modp.measures.table import SPREADS
 from modp.report import compared
 from modp.summaries import comparison, repeats
 
@@ -67,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", help="the same")
     parser.add_argument("--dataset", help="of a revision; by default that of params.yaml")
     parser.add_argument(
-        "--all", action="store_true", help="also metrics that did not change, and the ends of intervals"
+        "--all",
+        action="store_true",
+        help="also metrics that did not change, ends of intervals and standard errors",
     )
     parser.add_argument("--html", type=Path, help="also write a page, with the figures side by side")
 
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     parameters = comparison.differing(before.json(PARAMETERS), after.json(PARAMETERS))
     changes = comparison.changes(before.json(METRICS), after.json(METRICS), before.spreads(), after.spreads())
     if not options.all:
-        changes = [c for c in changes if c.before != c.after and not c.name.endswith(LIMITS)]
+        changes = [c for c in changes if c.before != c.after and not c.name.endswith(SPREADS)]
     print(comparison.text(before.name, after.name, parameters, changes))
     if options.html:
         figures = before.figures(), after.figures()

@@ -15,10 +15,12 @@ from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded, read_drawn
 from modp.crosstabs.cells import Zeros
 from modp.crosstabs.identical import multiplicity
+from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
 from modp.draws import independent
 from modp.measures import accuracy, attacks, crowds, fidelity, three_way
 from modp.measures.attacks import Estimate
+from modp.measures.population import Held, population
 from modp.models.family import Drawn
 from modp.models.registry import FAMILIES, family
 from modp.survey.records import Records
@@ -72,24 +74,30 @@ def run(options: argparse.Namespace, log: Log) -> None:
     codebook = true.codebook
     drawn = read_drawn(options.synthetic, codebook) if options.crowds else None
     synthetic = true.of(drawn.codes) if drawn else Records.read(options.synthetic, codebook)
-    _compare(options, true, synthetic, drawn, log)
+    held = Records.read(options.holdout, codebook)
+    _compare(options, true, synthetic, held, drawn, log)
     if drawn:
         _hide(options, true, drawn, log)
-    _attack(options, true, synthetic, log)
+    _attack(options, true, synthetic, held, log)
 
 
 def _compare(
-    options: argparse.Namespace, true: Records, synthetic: Records, drawn: Drawn | None, log: Log
+    options: argparse.Namespace,
+    true: Records,
+    synthetic: Records,
+    held: Records,
+    drawn: Drawn | None,
+    log: Log,
 ) -> None:
     """Compare crosstabs, of two questions cell by cell, of three by a summary."""
-    codebook = true.codebook
-    cells = fidelity.cells(true, synthetic, options.paper_notebook)
+    codebook, counts, sets = true.codebook, crosstab(true), accuracy.cell_sets(true.block_starts)
+    cells = fidelity.cells(counts, crosstab(synthetic), len(true), len(synthetic), options.paper_notebook)
     names = pa.array(codebook.columns)
     table = pa.table(
         {
             "first": pa.DictionaryArray.from_arrays(pa.array(cells.first, pa.int16()), names),
             "second": pa.DictionaryArray.from_arrays(pa.array(cells.second, pa.int16()), names),
-            "between": accuracy.cell_sets(true.block_starts)["between"],
+            "between": sets["between"],
             "true": cells.true,
             "synthetic": cells.synthetic,
             "scaled": cells.scaled,
@@ -108,9 +116,12 @@ def _compare(
         named = found.triples.replace(dict.fromkeys(("first", "second", "third"), names))
         named.to_parquet(path, index=False)
     bits = drawn.entropy_bits.compressed() if drawn else np.zeros(0)
+    # The same groups for every row, so that rows can be compared.
+    groups = Held.of(held, seeds.generator(options.seed, "population"))
     summary = {
-        **fidelity.counted(synthetic, bits, zeros_of(options.zeros, true)),
+        **fidelity.counted(synthetic, bits, zeros_of(options.zeros, true, counts)),
         "three_way": found.cells.to_dict(),
+        "population": population(cells.synthetic, len(synthetic), cells.true, len(true), groups, sets),
     }
     with written(options.summary) as path:
         path.write_text(json.dumps(summary) + "\n")
@@ -142,10 +153,9 @@ def _hide(options: argparse.Namespace, true: Records, drawn: Drawn, log: Log) ->
         log(f"{options.row}: the nearest true record is the causal one for {nearest:.1%}")
 
 
-def _attack(options: argparse.Namespace, true: Records, synthetic: Records, log: Log) -> None:
+def _attack(options: argparse.Namespace, true: Records, synthetic: Records, held: Records, log: Log) -> None:
     """Attack the table, to see what it tells of the people whom the models saw."""
     codebook = true.codebook
-    held = Records.read(options.holdout, codebook)
     # The same people for every row, so that rows can be compared.
     rng = seeds.generator(options.seed, "attack")
     orders = [rng.permutation(len(side)) for side in (true, held)]

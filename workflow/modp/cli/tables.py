@@ -122,8 +122,8 @@ def _row(name: str, cells: Path, summary: Path) -> accuracy.Row:
     model, _, variant = name.partition("/")
     log_ratios = pq.read_table(cells, columns=["log_ratio"])["log_ratio"].to_numpy()
     counted = json.loads(summary.read_text())
-    three_way = Summary.from_dict(counted.pop("three_way"))
-    return accuracy.Row(model, variant, log_ratios, counted, three_way)
+    three_way, near = Summary.from_dict(counted.pop("three_way")), counted.pop("population")
+    return accuracy.Row(model, variant, log_ratios, counted, three_way, near)
 
 
 def _named_rows(table: pd.DataFrame) -> pd.DataFrame:

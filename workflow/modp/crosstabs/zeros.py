@@ -8,7 +8,7 @@ from modp.crosstabs.pairs import crosstab
 from modp.survey.records import Records
 
 
-def zeros_of(kind: str, records: Records) -> np.ndarray:
+def zeros_of(kind: str, records: Records, counts: np.ndarray | None = None) -> np.ndarray:
     """Return the mask of the structural zeros, bool (K, K).
 
     Parameters
@@ -16,13 +16,14 @@ def zeros_of(kind: str, records: Records) -> np.ndarray:
     kind : ``sample`` for the cells that no true record is in, ``stated`` for those that the question set
         calls impossible, ``likely`` for the empty ones that it calls so or that chance does not explain
     records : the true ones
+    counts : their crosstab (K, K), where it has been counted before
 
     Raises
     ------
     InputError
         if ``kind`` is ``stated`` and true records are in cells that the question set calls impossible
     """
-    counts, codebook = crosstab(records), records.codebook
+    counts, codebook = crosstab(records) if counts is None else counts, records.codebook
     if kind == "sample":
         return structural_zeros(counts, codebook.block_starts)
     if kind == "likely":

@@ -194,8 +194,8 @@ KINDS: dict[str, Kind] = {
         shows=Shows.ONE,
         reads=(ACCURACY,),
         draws="modp.figures.overview:overview_figure",
-        caption="How far each row's crosstab is from the true one, as a multiple of a bootstrap "
-        "resample's; at 1 the two cannot be told apart.",
+        caption="How far each row's crosstab is from the sample's own, as a multiple of a bootstrap "
+        "resample's; at 1 the two cannot be told apart, the sample's noise included.",
         named="accuracy",
     ),
     "frontier": Kind(
@@ -203,8 +203,9 @@ KINDS: dict[str, Kind] = {
         shows=Shows.ONE,
         reads=(ACCURACY, "tables/privacy.parquet", "frontier/{traced}.parquet"),
         draws="modp.figures.frontier:frontier_figure",
-        caption="Fidelity against privacy: low is faithful, left is private. Curves follow the number of "
-        "sweeps, or the share of true answers passed through.",
+        caption="Fidelity against privacy: low is faithful, left is private. Above, how far from the "
+        "sample's own crosstab, noise included; below, how far from that of people held out. "
+        "Curves follow the number of sweeps, or the share of true answers passed through.",
         published=True,
         named="frontier",
     ),

@@ -76,6 +76,15 @@ def single(title: str, height: float, width: float = 1.0) -> tuple[Figure, Axes]
     return figure, axis
 
 
+def stacked(title: str, panels: int, height: float, width: float = 1.0) -> tuple[Figure, list[Axes]]:
+    """Begin a figure of panels over one another, with one x axis; sizes, of one panel, are in columns."""
+    use()
+    size = (width * COLUMN_IN, panels * height * COLUMN_IN)
+    figure, axes = plt.subplots(panels, figsize=size, layout="constrained", sharex=True, squeeze=False)
+    head(figure, title)
+    return figure, list(axes[:, 0])
+
+
 def head(figure: Figure, title: str) -> None:
     """Write the title over the figure, at its left edge, on as many lines as it needs."""
     letters = int(LETTERS_AN_INCH * figure.get_figwidth())

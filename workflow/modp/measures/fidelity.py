@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.crosstabs.pairs import crosstab
 from modp.draws.postprocess import violations
 from modp.measures import accuracy
 from modp.survey.records import Records
@@ -32,16 +31,17 @@ class Cells:
     merit: np.ndarray
 
 
-def cells(true: Records, synthetic: Records, paper_notebook: bool = False) -> Cells:
-    """Compare the crosstabs of synthetic records and of true ones, of the same codebook.
+def cells(
+    true: np.ndarray, synthetic: np.ndarray, n_true: int, n_synthetic: int, paper_notebook: bool = False
+) -> Cells:
+    """Compare two crosstabs (K, K), of so many true records and of so many synthetic ones.
 
     Parameters
     ----------
     paper_notebook : whether d and the figure of merit are those of the author's notebook
     """
-    first, second = np.triu_indices(int(true.block_starts[-1]))
-    wanted, found = crosstab(true)[first, second], crosstab(synthetic)[first, second]
-    totals = len(true), len(synthetic)
+    first, second = np.triu_indices(len(true))
+    wanted, found, totals = true[first, second], synthetic[first, second], (n_true, n_synthetic)
     log_ratio = accuracy.log_ratio(wanted, accuracy.scaled(found, *totals, paper_notebook))
     z = accuracy.z_value(wanted, found, *totals)
     merit = accuracy.figure_of_merit(log_ratio, z, paper_notebook)

@@ -9,12 +9,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Table = Literal["d", "accuracy", "privacy", "copies", "membership", "exposed", "guesses", "anonymeter"]
+Table = Literal[
+    "d", "population", "accuracy", "privacy", "copies", "membership", "exposed", "guesses", "anonymeter"
+]
 """Where measures are columns.
 
-``d``: of the accuracy and of the three-way table, each with its ratio to the bootstrap's; ``accuracy``: of
-the accuracy table alone; ``privacy``: of the table of causal partners; ``copies``, ``membership``,
-``exposed`` and ``guesses``: parts of the table of attacks; ``anonymeter``: of Anonymeter's risks.
+``d``: of the accuracy and of the three-way table, each with its ratio to the bootstrap's; ``population``: of
+the accuracy table, each with its standard error; ``accuracy``: of the accuracy table alone; ``privacy``: of
+the table of causal partners; ``copies``, ``membership``, ``exposed`` and ``guesses``: parts of the table of
+attacks; ``anonymeter``: of Anonymeter's risks.
 """
 
 ATTACKS: dict[Table, str] = {
@@ -37,6 +40,12 @@ THREE_WAY = "_three_way"
 LIMITS = ("_low", "_high")
 """Endings of the names of metrics that are ends of another one's interval."""
 
+ERROR = "_error"
+"""After the key or the name of a measure: its standard error."""
+
+SPREADS = (*LIMITS, ERROR)
+"""Endings of the names of metrics that say how sure another one is."""
+
 PAPER_NOTEBOOK = "paper_notebook"
 """The parameter, and the key of metrics.json that is there, and true, where it was."""
 
@@ -46,14 +55,30 @@ NOTEBOOK = (
 )
 """What that does to accuracy."""
 
+NEARER = (
+    "1 is as near to the people who were not in the sample as the sample itself is, below 1 is nearer; a "
+    "bootstrap resample, which adds its own noise to the sample's, has about 1.4"
+)
+"""What the ratios of ``population`` mean."""
+
+IN_SAMPLE = (
+    "the ratio to the bootstrap compares with the sample's own crosstab, noise included, so that 1.00 there "
+    "only says that the sample's noise is repeated"
+)
+"""What the ratios of measures of d do not mean."""
+
 
 @dataclass(frozen=True)
 class Form:
-    """How a number is written: times a hundred if ``percent``, with a standard error or an interval."""
+    """How a number is written, times a hundred if ``percent``, and how sure it is.
+
+    ``spread``: ``error`` is a standard error in a column of its own, ``share`` one that follows from the
+    share and the number of cases, ``interval`` its two ends.
+    """
 
     number: str
     percent: bool = False
-    spread: Literal["none", "error", "interval"] = "none"
+    spread: Literal["none", "error", "share", "interval"] = "none"
 
     @property
     def scale(self) -> int:
@@ -74,7 +99,8 @@ MULTIPLE = Form("{:.2f}")
 
 SIZE, COUNT = Form("{:.3f}"), Form("{:,}")
 BOUNDED, BOUNDED_SHARE = Form("{:.3f}", spread="interval"), Form("{:.2f}", percent=True, spread="interval")
-RANKED_SHARE = Form("{:.2f}", percent=True, spread="error")
+RANKED_SHARE = Form("{:.2f}", percent=True, spread="share")
+NEAR = Form("{:.2f}", spread="error")
 
 SMALL, LARGE = 0.0, math.inf
 
@@ -85,8 +111,9 @@ class Headline:
 
     Blanks are filled in from what is known of the row: the columns of the accuracy table (over all cells)
     and of the privacy table, the row's privacy in metrics.json by its names there, ``written`` (the privacy
-    table's texts by their keys), ``within`` and ``ideal_within`` (how far from the true count half of the
-    row's and the bootstrap's cells are at most), and ``zeros`` (what counts as a structural zero).
+    table's texts, and those of ``population``, by their keys), ``within`` and ``ideal_within`` (how far from
+    the true count half of the row's and the bootstrap's cells are at most), and ``zeros`` (what counts as a
+    structural zero).
     """
 
     value: str
@@ -99,10 +126,10 @@ class Measure:
     """One thing that is measured of a synthetic table, and how it is shown.
 
     ``key`` is its column in the Parquet tables, in that of attacks its name in the column ``measure``;
-    ``title`` its column in the printed tables. ``metric`` is its place in metrics.json, without model and
-    variant. ``best`` is the value that nothing is better than: 0 where small is good, infinity where large
-    is; None where neither is good in itself. ``repeated`` is its title in the table of repeats, if it
-    stands there; measures of d do anyway, as ratios.
+    ``title`` its column in the printed tables, which leave it out where that is empty. ``metric`` is its
+    place in metrics.json, without model and variant. ``best`` is the value that nothing is better than: 0
+    where small is good, infinity where large is; None where neither is good in itself. ``repeated`` is its
+    title in the table of repeats, if it stands there; measures of d do anyway, as ratios.
 
     ``three_way``: metrics.json and cards have this measure of d of three-way crosstabs too. ``judges``: the
     report chooses its best row by this measure of d, among others. ``sentence`` goes into the statement on
@@ -152,6 +179,23 @@ MEASURES = (
     ),
     Measure("mean_abs", "mean", ("d",), SIZE, "accuracy.mean_abs", SMALL, judges=True),
     Measure("rms", "r.m.s.", ("d",), SIZE, "accuracy.rms", SMALL, judges=True),
+    Measure("population_median", "", ("population",), NEAR, "accuracy.population_median", SMALL),
+    Measure(
+        "population_mean_abs",
+        "population",
+        ("population",),
+        NEAR,
+        "accuracy.population_mean_abs",
+        SMALL,
+        repeated="population",
+        headline=Headline(
+            "{written[population_mean_abs]} ×",
+            "the sample’s distance from other people",
+            "How far the crosstab is from that of the people held out, mean ± one standard error: "
+            f"{NEARER}. By contrast, {IN_SAMPLE}.",
+        ),
+    ),
+    Measure("population_rms", "", ("population",), NEAR, "accuracy.population_rms", SMALL),
     Measure("records", "records", ("accuracy",), COUNT, "accuracy.records"),
     Measure(
         "zero_records",
@@ -351,7 +395,9 @@ def measures_of(*tables: Table) -> list[Measure]:
 
 
 def measure_named(metric: str) -> Measure | None:
-    """Return the measure that a number of metrics.json is of; None for ends of intervals and the unknown.
+    """Return the measure that a number of metrics.json is of.
+
+    None for the unknown, and for ends of intervals and standard errors.
 
     Parameters
     ----------
@@ -359,7 +405,7 @@ def measure_named(metric: str) -> Measure | None:
     """
     tree, _, rest = metric.partition(".")
     name = rest.rpartition(".")[2]
-    if name.endswith(LIMITS):
+    if name.endswith(SPREADS):
         return None
     name = name.removeprefix(RATIO).removesuffix(THREE_WAY).removesuffix(BETWEEN)
     for measure in MEASURES:

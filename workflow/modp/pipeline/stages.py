@@ -164,7 +164,8 @@ def _follow(family: Family, models: Sequence[str]) -> dict[str, Any]:
             targets.append(file)
             outs.append(file)
     params = ["seed", "device", "instances"] if "instances" in steps else ["seed"]
-    deps = [*_results(*CODED, "${item}/model.safetensors"), *_code_of(steps, family)]
+    held = ["holdout.parquet"] if "frontier" in steps else []
+    deps = [*_results(*CODED, *held, "${item}/model.safetensors"), *_code_of(steps, family)]
     desc = "draw from ${item}, and follow how its tables leave the true ones"
     return {"foreach": models, "do": _stage(desc, _results(*targets), params, deps, _results(*outs))}
 

@@ -10,8 +10,10 @@ import yaml
 
 from modp.measures.table import (
     ATTACKS,
+    IN_SAMPLE,
     LIMITS,
     METRIC,
+    NEARER,
     NOTEBOOK,
     PAPER_NOTEBOOK,
     Measure,
@@ -75,6 +77,7 @@ def card(
         notebook=NOTEBOOK if PAPER_NOTEBOOK in run.metrics else "",
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
         rows=[(row["name"], treatment(row, family)) for row in rows],
+        population=f"{NEARER}. By contrast, {IN_SAMPLE}",
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
@@ -164,11 +167,12 @@ def treatment(row: Mapping[str, Any], family: Family) -> str:
 def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printed:
     """Return the accuracy of the bootstrap and of the model's rows, over all cells.
 
-    After the measures of d come those of three-way crosstabs, then what the privacy table does not have.
+    After the measures of d come those of three-way crosstabs, then, of what the accuracy table prints
+    besides, that which the privacy table does not have.
     """
     of_d = measures_of("d")
     triples = [m for m in of_d if m.three_way]
-    counted = [m for m in measures_of("accuracy") if "privacy" not in m.tables]
+    others = [m for m in measures_of("population", "accuracy") if m.title and "privacy" not in m.tables]
     part = table[(table["cells"] == "all") & table["model"].isin([table["model"].iloc[0], model])]
     three = dict(zip(row_names(three_way), three_way.to_dict("records"), strict=True))
     lines = [
@@ -176,12 +180,12 @@ def accuracy(table: pd.DataFrame, three_way: pd.DataFrame, model: str) -> Printe
             name,
             *with_ratios(of_d, line),
             *with_ratios(triples, three[name]),
-            *(cell(measure, line) for measure in counted),
+            *(cell(measure, line) for measure in others),
         ]
         for name, line in zip(row_names(part), part.to_dict("records"), strict=True)
     ]
     headers = ["row", *headers_of_d(), *(t for m in triples for t in (f"three-way {m.title}", "×"))]
-    headers += [measure.title for measure in counted]
+    headers += [measure.title for measure in others]
     return Printed(f"d over {part['n_cells'].iloc[0]:,} cells", headers, lines, 1)
 
 

@@ -90,7 +90,10 @@ def _facts(
         **(_at(metrics, "privacy", *row.split("/")) or {}),
         **private,
         **accurate,
-        "written": {measure.key: cell(measure, private) for measure in measures_of("privacy")},
+        "written": {
+            **{measure.key: cell(measure, private) for measure in measures_of("privacy")},
+            **{measure.key: cell(measure, accurate) for measure in measures_of("population")},
+        },
         "within": np.expm1(accurate["median"]),
         "ideal_within": np.expm1(table["median"].iloc[0]),
         "zeros": ZEROS[zeros],

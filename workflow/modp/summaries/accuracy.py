@@ -1,14 +1,14 @@
 """The tables of accuracy: over all cells, over those between questions, and over cells of three questions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from modp.crosstabs.limits import FEWEST, MOST
 from modp.measures.accuracy import Summary, summarise
-from modp.measures.table import NOTEBOOK, RATIO, measures_of
+from modp.measures.table import ERROR, IN_SAMPLE, NEARER, NOTEBOOK, RATIO, measures_of
 from modp.summaries.printed import Printed, cell, row_names, shown, with_ratios
 
 ZEROS = {
@@ -27,7 +27,7 @@ NOTEBOOK_CELL_NAMES = {
     "between": "cells of two different questions, each pair twice",
 }
 
-TIMES = "× is the ratio to the bootstrap resample, the ideal"
+TIMES = f"× is the ratio to the bootstrap resample, the ideal within the sample: {IN_SAMPLE}"
 
 PUBLISHED = "published_"
 """Before the name of a column: the paper's number."""
@@ -39,7 +39,8 @@ class Row:
 
     ``log_ratios`` has one entry a cell i <= j; ``counted`` are the measures of the accuracy table that
     are not of d, by their keys, None where one is not defined; ``three_way`` summarises the three-way
-    crosstabs, where they were counted.
+    crosstabs, where they were counted; ``population`` is what :func:`modp.measures.population.population`
+    returned, empty where nothing was held out.
     """
 
     model: str
@@ -47,6 +48,7 @@ class Row:
     log_ratios: np.ndarray
     counted: Mapping[str, float | None]
     three_way: Summary | None = None
+    population: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
 
 def accuracy_table(
@@ -72,6 +74,7 @@ def accuracy_table(
                     "cells": cells,
                     "n_cells": summary.cells,
                     **_with_ratios(summary, found[0]),
+                    **_with_errors(row.population.get(cells, {})),
                     **{key: np.nan if value is None else value for key, value in counted.items()},
                 }
             )
@@ -94,6 +97,13 @@ def _with_ratios(found: Summary, ideal: Summary) -> dict[str, float]:
     own, best = found.measures, ideal.measures
     ratios = {f"{RATIO}{k}": own[k] / best[k] if best[k] > 0 else np.nan for k in keys}
     return {k: own[k] for k in keys} | ratios
+
+
+def _with_errors(found: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """The measures of ``population``, and their standard errors."""
+    numbers = {m.key: found.get(m.key, (np.nan, np.nan)) for m in measures_of("population")}
+    errors = {f"{key}{ERROR}": error for key, (_, error) in numbers.items()}
+    return {key: ratio for key, (ratio, _) in numbers.items()} | errors
 
 
 def with_published(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -124,6 +134,8 @@ def accuracy_notes(zeros: str, paper_notebook: bool = False) -> list[str]:
     return [
         *([NOTEBOOK] if paper_notebook else []),
         f"d = |ln((C_syn + 1) / (C_true + 1))|, {counts}; {TIMES}",
+        "population: mean d from the crosstab of the records held out, as a multiple of the true records' "
+        f"own, without the noise that both share, ± one standard error: {NEARER}",
         f"zeros: synthetic records that hold a pair of answers {ZEROS[zeros]}; bits: median entropy a record",
     ]
 
@@ -144,21 +156,21 @@ def three_way_notes(paper_notebook: bool = False) -> list[str]:
 
 def printed_accuracy(table: pd.DataFrame, paper_notebook: bool = False) -> list[Printed]:
     """Return the accuracy table for people, one part for each set of cells."""
-    of_d, counted = measures_of("d"), measures_of("accuracy")
+    of_d, others = measures_of("d"), [m for m in measures_of("population", "accuracy") if m.title]
     names = NOTEBOOK_CELL_NAMES if paper_notebook else CELL_NAMES
     parts = []
     for cells, part in table.groupby("cells", sort=False):
         columns = {m: f"{PUBLISHED}{m.key}" for m in of_d}
         published = {m: c for m, c in columns.items() if c in part and part[c].notna().any()}
         papers = [measure.title for measure in published]
-        headers = ["model", "variant", *headers_of_d(), *(measure.title for measure in counted)]
+        headers = ["model", "variant", *headers_of_d(), *(measure.title for measure in others)]
         headers += [f"paper: {papers[0]}", *papers[1:]] if papers else []
         rows = [
             [
                 line["model"],
                 line["variant"],
                 *with_ratios(of_d, line),
-                *(cell(measure, line) for measure in counted),
+                *(cell(measure, line) for measure in others),
                 *(shown(line[column], measure.form.number) for measure, column in published.items()),
             ]
             for line in part.to_dict("records")

@@ -3,28 +3,34 @@
 from collections.abc import Mapping
 from typing import Any
 
-from modp.measures.table import MULTIPLE, NOTEBOOK, PAPER_NOTEBOOK, RATIO, measures_of
+from modp.measures.table import ERROR, MULTIPLE, NOTEBOOK, PAPER_NOTEBOOK, RATIO, measures_of
 
 
 def headline(metrics: Mapping[str, Any]) -> list[str]:
-    """Return a few lines that say how close each row came, by the first measure of d.
+    """Return a few lines that say how close each row came, by the first measure of d and to other people.
 
     Parameters
     ----------
     metrics : metrics.json
     """
     first, *_ = measures_of("d")
+    (near,) = (measure for measure in measures_of("population") if measure.title)
     title = f"{first.title} |ln ratio|, all cells"
-    lines = [f"{title:<38}{'d':>7}{'× ideal':>9}"]
+    lines = [f"{title:<38}{'d':>7}{'× ideal':>9}{near.title:>14}"]
     for model, content in metrics["accuracy"].items():
         variants = {"": content} if first.name in content else content
         for variant, measured in variants.items():
             name = f"{model}/{variant}" if variant else f"{model} (the ideal)"
             d, ratio = measured[first.name], measured[f"{RATIO}{first.name}"] if variant else 1.0
-            shown = _shown(d, first.form.number), _shown(ratio, MULTIPLE.number)
-            lines.append(f"  {name:<36}{shown[0]:>7}{shown[1]:>9}")
+            shown = _shown(first.form.number, d), _shown(MULTIPLE.number, ratio)
+            other = _shown(near.form.number, *(measured[f"{near.name}{end}"] for end in ("", ERROR)))
+            lines.append(f"  {name:<36}{shown[0]:>7}{shown[1]:>9}{other:>14}")
+    lines.append(
+        f"{near.title}: mean distance from the people held out; 1 is as near as the true records are"
+    )
     return [*lines, NOTEBOOK] if PAPER_NOTEBOOK in metrics else lines
 
 
-def _shown(number: float | None, form: str) -> str:
-    return "n/a" if number is None else form.format(number)
+def _shown(form: str, *numbers: float | None) -> str:
+    """A number, and its standard error, as far as they are known."""
+    return " ± ".join(form.format(number) for number in numbers if number is not None) or "n/a"

@@ -9,6 +9,7 @@ import pandas as pd
 from modp.measures.table import (
     ATTACKS,
     BETWEEN,
+    ERROR,
     LIMITS,
     PAPER_NOTEBOOK,
     RATIO,
@@ -49,7 +50,11 @@ def _accuracy(table: pd.DataFrame, three_way: pd.DataFrame) -> dict[str, Any]:
     of_d = measures_of("d")
     for line in table.to_dict("records"):
         place = _place(tree, line)
-        place |= {f"{m.name}{CELLS[line['cells']]}": _number(line[m.key]) for m in of_d}
+        for measure in measures_of("d", "population"):
+            name = f"{measure.name}{CELLS[line['cells']]}"
+            place[name] = _number(line[measure.key])
+            if measure.form.spread == "error":
+                place[f"{name}{ERROR}"] = _number(line[f"{measure.key}{ERROR}"])
         if line["cells"] == "all":
             if line["variant"]:
                 place |= {f"{RATIO}{m.name}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from modp.measures.table import MULTIPLE, RATIO, Form, Measure
+from modp.measures.table import ERROR, MULTIPLE, RATIO, Form, Measure
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,18 @@ def cell(measure: Measure, line: Mapping[str, float]) -> str:
 
     Parameters
     ----------
-    line : of the table that it is a column of; a share of the ``ranked`` cases gets its standard error
+    line : of the table that it is a column of; a share of the ``ranked`` cases gets its standard error, a
+        number with a column of standard errors the one that stands there
     """
     value, form = line[measure.key], measure.form
     if np.isnan(value):
         return ""
-    if form.spread != "error":
-        return f"{form.number.format(form.scale * value)}{form.unit}"
-    error = np.sqrt(value * (1 - value) / line["ranked"])
-    texts = [form.number.format(form.scale * number) for number in (value, error)]
+    error = np.nan
+    if form.spread == "share":
+        error = np.sqrt(value * (1 - value) / line["ranked"])
+    elif form.spread == "error":
+        error = line[f"{measure.key}{ERROR}"]
+    texts = [form.number.format(form.scale * number) for number in (value, error) if not np.isnan(number)]
     return f"{' ± '.join(texts)}{form.unit}"
 
 
