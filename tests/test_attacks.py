@@ -494,10 +494,10 @@ def test_the_stationary_models_predictions_are_its_conditionals(triples):
 def test_every_attack_that_can_be_made_is_in_the_table_of_measures(held, tmp_path):
     """With nobody held out, too few to halve them, and as many as there are records."""
     true = records_of(codes_of((2, 3), 40, rng(1)), (2, 3))
-    true.of(codes_of((2, 3), held, rng(2))).write(tmp_path / "holdout.parquet")
-    files = {name: tmp_path / f"{name}.parquet" for name in ("holdout", "attack", "roc")}
+    others = true.of(codes_of((2, 3), held, rng(2)))
+    files = {name: tmp_path / f"{name}.parquet" for name in ("attack", "roc")}
     options = argparse.Namespace(**files, row="r", weights=[], attacked=["B", "Z"], seed=1)
-    measure._attack(options, true, true.of(codes_of((2, 3), 30, rng(3))), lambda text: None)
+    measure._attack(options, true, true.of(codes_of((2, 3), 30, rng(3))), others, lambda text: None)
     found = pd.read_parquet(tmp_path / "attack.parquet").set_index("measure")
     assert set(found.index) <= {m.key for m in measures_of(*ATTACKS)}
     assert ("density_auc" in found.index) == (held >= 4) and ("distance_top" in found.index) == (held >= 1)

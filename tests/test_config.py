@@ -52,7 +52,7 @@ def test_the_repositorys_parameters_are_valid():
         ("rows/3/sweeps", 3, "rows.3", "'remove_zeros' treat instances"),
         ("rows/11/pass_through", 0.5, "rows.11.pass_through", "unknown key (known here: model, name, sweeps"),
         ("rows/11/sweeps", None, "rows.11.sweeps", "this key is missing"),
-        ("rows/13/sweeps", 3, "rows.13.sweeps", "unknown key"),
+        ("rows/15/sweeps", 3, "rows.15.sweeps", "unknown key"),
         ("rows/12/model", "stationary_dp", "rows.12.sweeps", "unknown key"),
         ("rows", [], "rows", "at least one"),
         ("rows/3/model", None, "rows.3", "does not say of which model"),
