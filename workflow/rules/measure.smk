@@ -120,6 +120,7 @@ rule tables:
         attacks=[measures(row, ATTACK) for row in MEASURED],
         gates=gates(PARAMS.answers_by_blade.model) if PARAMS.answers_by_blade else [],
         mixing=[mixing(model) for model in CHAINED],
+        histories=expand(rules.fit.output.history, model=MODELS),
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -131,6 +132,7 @@ rule tables:
             category="Tables",
             caption="../report/table.rst",
         ),
+        warnings=f"{RESULTS}/tables/warnings.json",
         metrics=f"{RESULTS}/metrics.json",
         parameters=f"{RESULTS}/parameters.json",
         plot=f"{RESULTS}/plots/accuracy.csv",
@@ -146,10 +148,11 @@ rule tables:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
         " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q}"
-        " --mixing {input.mixing:q} --mixing-of {params.chained:q} --published {input.published:q}"
+        " --mixing {input.mixing:q} --mixing-of {params.chained:q} --histories {input.histories:q}"
+        " --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
-        " --metrics {output.metrics:q} --plot {output.plot:q} --log {log:q}"
+        " --metrics {output.metrics:q} --warnings {output.warnings:q} --plot {output.plot:q} --log {log:q}"
 
 
 rule repeat:

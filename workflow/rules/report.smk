@@ -25,6 +25,7 @@ rule page:
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
+        warnings=rules.tables.output.warnings,
         parameters=rules.tables.output.parameters,
         frontier=[frontier(model) for model in TRACED],
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
@@ -47,7 +48,7 @@ rule page:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
         " --provenance {input.provenance:q} --rows {params.rows:q} --cells {input.cells:q}"
         " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
-        " --metrics {input.metrics:q} --frontier {input.frontier:q}"
+        " --metrics {input.metrics:q} --warnings {input.warnings:q} --frontier {input.frontier:q}"
         " --figures {input.figures:q} --shown {params.shown:q}"
         " --parameters {input.parameters:q} --logs {params.logs:q} --out {output:q}"
         " --run {log.run:q} --log {log.text:q}"
@@ -63,6 +64,7 @@ rule card:
         privacy=f"{RESULTS}/tables/privacy.parquet",
         three_way=f"{RESULTS}/tables/three_way.parquet",
         metrics=rules.tables.output.metrics,
+        warnings=rules.tables.output.warnings,
         attacks=f"{RESULTS}/tables/attacks.parquet",
         holdout=rules.code.output.holdout,
         templates=[engines.template(name) for name in engines.CARD],
@@ -89,6 +91,7 @@ rule card:
         " --provenance {input.provenance:q} --name {wildcards.model:q}"
         " --model {params.model:q} --rows {params.rows:q} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --three-way {input.three_way:q} --metrics {input.metrics:q}"
+        " --warnings {input.warnings:q}"
         " --attacks {input.attacks:q} --holdout {input.holdout:q} --zeros {params.zeros} --seed {params.seed}"
         " --statement {output.statement:q} --out {output.card:q} --log {log:q}"
 

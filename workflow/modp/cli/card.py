@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--privacy", type=Path, required=True)
     parser.add_argument("--three-way", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--warnings", type=Path, required=True)
     parser.add_argument("--attacks", type=Path, required=True, help="the table of attacks")
     parser.add_argument("--holdout", type=Path, required=True, help="the records held out")
     parser.add_argument("--statement", type=Path, required=True)
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         hidden=pd.read_parquet(options.privacy),
         three_way=pd.read_parquet(options.three_way),
         metrics=json.loads(options.metrics.read_text()),
+        warnings=json.loads(options.warnings.read_text(encoding="utf-8")),
     )
     rows = [json.loads(row) for row in options.rows]
     family, recipe = recipe_of(options)

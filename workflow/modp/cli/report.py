@@ -20,6 +20,7 @@ from modp.cli.inputs import source
 from modp.measures.table import PAPER_NOTEBOOK
 from modp.pums.where import Dataset
 from modp.report import explorer, page, plot, templates
+from modp.summaries.warnings import lines
 from modp.survey.codebook import Codebook
 
 PACKAGES = ("numpy", "torch", "numba", "pandas", "pyarrow", "matplotlib", "bokeh", "snakemake", "dvc")
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accuracy", type=Path, required=True)
     parser.add_argument("--privacy", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--warnings", type=Path, required=True)
     parser.add_argument("--frontier", type=Path, nargs="*", default=[], help="curves, one file a model")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="PNG files")
     parser.add_argument("--shown", required=True, help="JSON: figure -> its caption and what it is of")
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     records = table[table["cells"] == "all"]["records"].tolist()
     traced = [pd.read_parquet(path) for path in options.frontier]
     curves = page.curves(traced, float(table["median"].iloc[0]))
-    best = page.closest(table)
+    best, by_population = page.closest(table)
     text = templates.page(
         title=load(options.dataset, Dataset).title,
         records=records[0],
@@ -67,6 +69,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         categories=int(codebook.block_starts[-1]),
         question_set=codebook.question_set,
         best=best,
+        by_population=by_population,
+        warnings=lines(json.loads(options.warnings.read_text(encoding="utf-8"))),
         headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
         notebook=parameters[PAPER_NOTEBOOK],
         pictures=_pictures(options.figures, json.loads(options.shown)),

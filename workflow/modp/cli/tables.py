@@ -18,7 +18,7 @@ from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import accuracy, answers, attacks, mixing, privacy
+from modp.summaries import accuracy, answers, attacks, mixing, privacy, warnings
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed, document, row_names
 
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
+    parser.add_argument("--histories", type=Path, nargs="*", default=[], help="of the models' fits, in order")
     parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", type=json.loads, required=True, help="all parameters of the run, as JSON")
     parser.add_argument("--parameters", type=Path, required=True, help="where to keep them")
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--warnings", type=Path, required=True, help="row or model -> sentences, as JSON")
     parser.add_argument("--plot", type=Path, required=True, help="CSV copy for DVC's plots")
 
 
@@ -92,6 +94,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
         asked_for, gates = options.run["answers_by_blade"], pd.read_parquet(path).to_numpy()
         answered = answers.answers_by_blade(records, gates, asked_for["questions"])
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
+    balanced = {f"{row['model']}/{row['name']}" for row in options.run["rows"] if row.get("balanced")}
+    warned = warnings.copies(table, hidden, balanced)
+    warned |= warnings.shortfalls(_read(list(options.run["models"]), options.histories))
+    with written(options.warnings) as path:
+        path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with written(options.metrics) as path:
         path.write_text(json.dumps(metrics(table, three_way, hidden, attacked, notebook), indent=1) + "\n")
     with written(options.parameters) as path:

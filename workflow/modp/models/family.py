@@ -77,7 +77,8 @@ class Model(Protocol):
 class Fitted:
     """What a fit returns.
 
-    history : what happened, as the family sees it
+    history : what happened, as the family sees it; ``attrs["shortfall"]`` is a sentence, if it has one, on
+        what the fit did not reach
     training : the same for plots: columns stage, loss_name, epoch, loss, learning_rate
     said : one line for people
     """

@@ -16,6 +16,7 @@ from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline.steps import STEPS
 from modp.summaries.headline import headline
+from modp.summaries.warnings import lines
 
 PACKAGE = Path(__file__).parent.parent
 PAGE = ("page.html.j2", "page.css", "page.js")
@@ -168,6 +169,9 @@ def say_what_was_made(results: str) -> None:
     """Print, in a few lines, what a run made and where to look."""
     metrics = json.loads(Path(results, "metrics.json").read_text())
     print("\n" + "\n".join(headline(metrics)))
+    aloud = "\033[31m{}\033[0m" if sys.stdout.isatty() else "{}"
+    for line in lines(json.loads(Path(results, "tables/warnings.json").read_text(encoding="utf-8"))):
+        print(aloud.format(line))
     print(f"look at  {results}/report.html")
     print(f"         {results}/figures/accuracy.png and the other figures there")
     print(f"         {results}/tables/accuracy.md and <model>/card.md")

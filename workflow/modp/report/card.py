@@ -1,7 +1,7 @@
 """The card of a model: what it was made of, how good and how private it is, what it is for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from modp.summaries.accuracy import ZEROS, headers_of_d
 from modp.summaries.attacks import BOUNDS
 from modp.summaries.printed import Printed, bounded, cell, row_names, with_ratios
 from modp.summaries.privacy import printed_privacy
+from modp.summaries.warnings import lines, of_model
 from modp.survey.codebook import Codebook
 
 
@@ -33,7 +34,8 @@ class Run:
     """What a card is written from.
 
     ``sources`` holds file, source and sha256 of each source file; ``zeros`` is the parameter; ``table``,
-    ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs of all rows.
+    ``hidden`` and ``three_way`` are the tables of accuracy, privacy and three-way crosstabs of all rows;
+    ``warnings`` what must be said aloud of rows and models.
     """
 
     title: str
@@ -45,6 +47,7 @@ class Run:
     hidden: pd.DataFrame
     three_way: pd.DataFrame
     metrics: Mapping[str, Any]
+    warnings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def card(
@@ -69,6 +72,7 @@ def card(
         name=name,
         title=run.title,
         seed=run.seed,
+        warnings=lines(of_model(name, run.warnings)),
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),

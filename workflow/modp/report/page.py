@@ -43,23 +43,29 @@ class Picture:
     height: int
 
 
-def closest(table: pd.DataFrame) -> str | None:
-    """Return the row whose crosstab errs most nearly as much as a bootstrap resample's.
+def closest(table: pd.DataFrame) -> tuple[str | None, bool]:
+    """Return the row that comes closest, and whether to the people held out.
 
-    The row is chosen whose farthest of three ratios (median, mean, r.m.s. of d, over all cells: those that
-    judge in the table of measures) is nearest to 1: errors far below the bootstrap's median beside others
-    far above it do not count as good. None if no row has all three.
+    Where their crosstab was compared, that is the row of the smallest mean distance from it. Else it is the
+    row whose crosstab errs most nearly as much as a bootstrap resample's: whose farthest of three ratios
+    (median, mean, r.m.s. of d, over all cells: those that judge in the table of measures) is nearest to 1,
+    since errors far below the bootstrap's median beside others far above it do not count as good. None if no
+    row has these.
 
     Parameters
     ----------
     table : the accuracy table, as :func:`modp.summaries.accuracy.accuracy_table` returns it
     """
     part = table[(table["cells"] == "all") & (table["variant"] != "")]
+    (near,) = (measure.key for measure in measures_of("population") if measure.title)
     ratios = part[[f"{RATIO}{m.key}" for m in measures_of("d") if m.judges]].to_numpy(float)
-    farthest = np.abs(np.log(ratios)).max(axis=1)
-    if not np.isfinite(farthest).any():
-        return None
-    return str(row_names(part).iloc[int(np.nanargmin(farthest))])
+    within = np.abs(np.log(ratios)).max(axis=1)
+    distances = part[near].to_numpy(float)
+    by_population = bool(np.isfinite(distances).any())
+    judged = distances if by_population else within
+    if not np.isfinite(judged).any():
+        return None, False
+    return str(row_names(part).iloc[int(np.nanargmin(judged))]), by_population
 
 
 def headline(

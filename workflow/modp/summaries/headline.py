@@ -28,7 +28,8 @@ def headline(metrics: Mapping[str, Any]) -> list[str]:
     lines.append(
         f"{near.title}: mean distance from the people held out; 1 is as near as the true records are"
     )
-    return [*lines, NOTEBOOK] if PAPER_NOTEBOOK in metrics else lines
+    lines += [NOTEBOOK] if PAPER_NOTEBOOK in metrics else []
+    return lines
 
 
 def _shown(form: str, *numbers: float | None) -> str:

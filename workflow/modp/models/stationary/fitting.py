@@ -3,6 +3,7 @@
 import hashlib
 import time
 
+import numpy as np
 import pandas as pd
 
 from modp.base import devices, seeds
@@ -46,11 +47,37 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
     frame = pd.DataFrame(history)
+    moving = frame.loc[frame["level"] > 0, "bias"].to_numpy()
+    frame.attrs["shortfall"] = shortfall(moving, recipe.tolerance, matching.Settings().window)
     said = (
         f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
         f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
     )
-    return Fitted(model, frame, _as_training(frame), said)
+    return Fitted(
+        model, frame, _as_training(frame), "; ".join(filter(None, [said, frame.attrs["shortfall"]]))
+    )
+
+
+def shortfall(bias: np.ndarray, tolerance: float, window: int) -> str:
+    """Return a sentence if a fit's bias stayed above its tolerance beyond noise, or nothing.
+
+    Parameters
+    ----------
+    bias : of each sweep with weights that moved, the last one last
+    tolerance : what the fit aimed at
+    window : sweeps of a window; the last two are judged, their noise by the spread from sweep to sweep, taken
+        twice since sweeps are not independent
+    """
+    last = bias[-2 * window :]
+    if len(last) < 2 * window:
+        return ""
+    mean, error = last.mean(), 2 * last.std(ddof=1) / np.sqrt(len(last))
+    if mean - 2 * error <= tolerance:
+        return ""
+    return (
+        f"its fit ended before it arrived: the crosstab's bias is {mean:.2f} of the sampling variance, not "
+        f"{tolerance:g}; allow it more windows (most_windows), or fewer questions"
+    )
 
 
 class _Checkpoint:
