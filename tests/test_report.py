@@ -355,7 +355,7 @@ def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
     history = pd.DataFrame({"bias": [0.6]})
     history.attrs["shortfall"] = "its fit ended before it arrived"
     history.to_parquet(at / "history.parquet")
-    parameters |= {"models": {"m": {}}, "rows": [{"model": "m", "name": name} for name in ("plain", "half")]}
+    parameters |= {"rows": [{"model": "m", "name": name} for name in ("plain", "half")]}
     step(
         *("tables", *coded(made), "--dataset", made / "tiny.yaml", "--published", made / "published.yaml"),
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
@@ -366,7 +366,7 @@ def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
         *("--folder", at / "tables", "--metrics", at / "metrics.json", "--plot", at / "plot.csv"),
         *("--warnings", at / "tables/warnings.json"),
         *("--run", json.dumps(parameters)),
-        *("--histories", at / "history.parquet"),
+        *("--histories", at / "history.parquet", "--histories-of", "m"),
         *("--parameters", at / "parameters.json"),
     )
 

@@ -63,6 +63,7 @@ CURVED = models_that_can("curve")
 CHAINED = models_that_can("chains")
 GUARANTEED = models_that_can("guarantee")
 TRAINED = [name for name in MODELS if PARAMS.family_of(name).trains]
+DRAWN_FROM = [name for name in MODELS if PARAMS.rows_of[name]]
 # Of models with instances, which all have the same kind of curve, those that have a point on it.
 TRACED = [name for name in CURVED if name not in INSTANCED]
 TRACED += dict.fromkeys(row.model for row in PARAMS.rows if getattr(row, "pass_through", 0))

@@ -120,7 +120,7 @@ rule tables:
         attacks=[measures(row, ATTACK) for row in MEASURED],
         gates=gates(PARAMS.answers_by_blade.model) if PARAMS.answers_by_blade else [],
         mixing=[mixing(model) for model in CHAINED],
-        histories=expand(rules.fit.output.history, model=MODELS),
+        histories=expand(rules.fit.output.history, model=DRAWN_FROM),
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -143,12 +143,14 @@ rule tables:
         seed=PARAMS.seed,
         folder=lambda w, output: Path(output[0]).parent,
         chained=CHAINED,
+        fitted=DRAWN_FROM,
         run=PARAMS.model_dump_json(),
     shell:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
         " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q}"
         " --mixing {input.mixing:q} --mixing-of {params.chained:q} --histories {input.histories:q}"
+        " --histories-of {params.fitted:q}"
         " --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"

@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
-    parser.add_argument("--histories", type=Path, nargs="*", default=[], help="of the models' fits, in order")
+    parser.add_argument("--histories", type=Path, nargs="*", default=[], help="of fits of models with rows")
+    parser.add_argument("--histories-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
     balanced = {f"{row['model']}/{row['name']}" for row in options.run["rows"] if row.get("balanced")}
     warned = warnings.copies(table, hidden, balanced)
-    warned |= warnings.shortfalls(_read(list(options.run["models"]), options.histories))
+    warned |= warnings.shortfalls(_read(options.histories_of, options.histories))
     with written(options.warnings) as path:
         path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with written(options.metrics) as path:

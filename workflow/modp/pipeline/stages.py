@@ -190,7 +190,7 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
 def _report(params: Params) -> dict[str, Any]:
     families = [params.family_of(name) for name in params.models]
     read = ["records.parquet", "codebook.json", "measures", "plots/history"]
-    read += [f"{name}/history.parquet" for name in params.models]
+    read += [f"{name}/history.parquet" for name in params.models if params.rows_of[name]]
     read += ["gates"] if any(family.can("gates") for family in families) else []
     read += ["frontier"] if any(family.can("curve") for family in families) else []
     figures = {path for kind in KINDS for path in engines.code_of_figure(kind)}

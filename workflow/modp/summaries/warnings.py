@@ -1,11 +1,14 @@
 """What must be said of a run aloud: tables that are copies of their records, fits that did not arrive."""
 
-from collections.abc import Collection, Mapping, Sequence
+from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from modp.measures.table import RATIO
-from modp.summaries.printed import row_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COPIED = 0.05
 """A table is a copy if so much more of it than chance sits nearest to the records that it was drawn from."""
@@ -25,20 +28,24 @@ def copies(table: pd.DataFrame, hidden: pd.DataFrame, balanced: Collection[str])
     everything = table[table["cells"] == "all"]
     records = int(everything["records"].iloc[0])
     found: dict[str, list[str]] = {}
-    for row, share in zip(row_names(hidden), hidden["nearest"], strict=True):
-        if share - 1 / max(records, 1) > COPIED:
-            found.setdefault(row, []).append(
-                f"a copy: {share:.0%} of its records are nearest to the very record they were drawn from "
-                f"(by chance {1 / records:.2%})"
+    for line in hidden.to_dict("records"):
+        if line["nearest"] - 1 / max(records, 1) > COPIED:
+            found.setdefault(_name(line), []).append(
+                f"a copy: {line['nearest']:.0%} of its records are nearest to the very record they were "
+                f"drawn from (by chance {1 / records:.2%})"
             )
     ratio = f"{RATIO}mean_abs"
-    for row, line in zip(row_names(everything), everything.to_dict("records"), strict=True):
-        if line["variant"] and row not in balanced and line[ratio] < REPEATED:
-            found.setdefault(row, []).append(
+    for line in everything.to_dict("records"):
+        if line["variant"] and _name(line) not in balanced and line[ratio] < REPEATED:
+            found.setdefault(_name(line), []).append(
                 f"a copy: its crosstab is {line[ratio]:.2f} times as far from the records' as a resample's, "
                 "nearer than chance lets other people's be"
             )
     return found
+
+
+def _name(line: Mapping[Hashable, Any]) -> str:
+    return f"{line['model']}/{line['variant']}"
 
 
 def shortfalls(histories: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
