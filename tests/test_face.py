@@ -110,8 +110,9 @@ def written(records: Records, others: Records, tmp_path_factory) -> Path:
         step("measure", row=row, zeros="sample", **tables, **out, **more, **unread)
         for kind, path in (out | more).items():
             files[kind] += [path] if kind == "attack" or row != "marginals" else []
-    run = json.dumps({"paper_notebook": False, "zeros": "sample"})
+    run = json.dumps({"paper_notebook": False, "zeros": "sample", "rows": []})
     places = {"parameters": at / "p.json", "metrics": at / "metrics.json", "plot": at / "accuracy.csv"}
+    places["warnings"] = at / "warnings.json"
     known = {
         "published": ROOT / "workflow/published/accuracy.yaml",
         "dataset": ROOT / "workflow/datasets/sample.yaml",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from modp.__main__ import main
 from modp.cli.inputs import read_drawn
+from modp.crosstabs import agreements
 from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
@@ -136,7 +137,7 @@ def test_causal_rank_does_not_depend_on_the_chunks(monkeypatch, backwards):
     true, synthetic = rng.integers(0, 4, (500, 12)), rng.integers(0, 4, (300, 12))
     record, chosen = rng.integers(0, 500, 300), rng.permutation(300)[:101]
     whole = crowds.causal_rank(true, synthetic, record, chosen, backwards)
-    monkeypatch.setattr(crowds, "PAIRS_AT_ONCE", 1700)
+    monkeypatch.setattr(agreements, "PAIRS_AT_ONCE", 1700)
     assert crowds.causal_rank(true, synthetic, record, chosen, backwards).tolist() == whole.tolist()
 
 

@@ -200,7 +200,7 @@ class Stationary(FittedModel):
         self,
         records: Records | None = None,
         *,
-        sweeps: int = 20,
+        sweeps: int | Literal["auto"] = 20,
         start: Literal["records", "fresh"] | None = None,
         balanced: bool = False,
         n: int | None = None,
@@ -215,7 +215,7 @@ class Stationary(FittedModel):
         ----------
         records : where chains start: the true records, one synthetic one from each, in their order. Without
             any the chains start fresh, from the weights alone, and need more sweeps
-        sweeps : at least one; more of them leave less of the true record
+        sweeps : at least one; more of them leave less of the true record, ``auto`` as little as can be
         start : ``fresh`` to leave the true records out though they are given
         balanced : whether to choose among more draws, so that the crosstab is the one the model expects,
             without the noise of a draw

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modp.crosstabs.agreements import agreements
 from modp.crosstabs.identical import identities
-from modp.measures.crowds import agreements
 from modp.measures.linear import reconstructed, singled
 from modp.survey.records import Records, one_hot
 

@@ -1,13 +1,8 @@
 """In how large a crowd a record hides: multiplicities, and the rank of its causal partner."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from modp.survey.records import one_hot
-
-PAIRS_AT_ONCE = 1 << 24
-"""Pairs of records whose shared answers are held in memory."""
+from modp.crosstabs.agreements import agreements
 
 
 def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.ndarray:
@@ -50,27 +45,3 @@ def causal_rank(
     for some, shared in agreements(table, points):
         ranks[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
     return ranks
-
-
-def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Count the answers that records share with those of a table, some records at a time.
-
-    The product of one-hot records is the number of shared answers. Its float32 sums hold whole
-    numbers up to Q, hence exactly, in whatever order they are taken.
-
-    Parameters
-    ----------
-    table : codes of shape (n, Q)
-    points : codes of shape (m, Q)
-
-    Yields
-    ------
-    which points, and float32 of shape (some, n): the answers that each shares with each table's row
-    """
-    sizes = np.maximum(table.max(axis=0, initial=0), points.max(axis=0, initial=0)).astype(np.int64) + 1
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows = one_hot(table, starts).T
-    step = max(PAIRS_AT_ONCE // max(len(table), 1), 1)
-    for first in range(0, len(points), step):
-        some = slice(first, first + step)
-        yield some, one_hot(points[some], starts) @ rows

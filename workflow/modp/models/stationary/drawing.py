@@ -1,17 +1,24 @@
 """Tables drawn from a stationary model by sweeps: rows, points of the frontier, chains to be followed."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from modp.base import devices, seeds
-from modp.draws import balanced, fresh, independent
+from modp.draws import balanced, forgetting, fresh, independent
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
 from modp.survey.records import Records
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
+
+FEWEST_SWEEPS, MOST_SWEEPS = 20, 320
+"""Of a row that sweeps until its records are forgotten."""
+
+FALLING = 0.8
+"""It goes on while twice as many sweeps leave less than so much of what was remembered."""
 
 POOL = 200_000
 """Records that a balanced table is chosen from, if that is between the least and the most states."""
@@ -33,7 +40,10 @@ def draw(
     if is_fresh:
         codes = fresh.fresh(model.tables, len(records), seeds.generator(work.seed, "fresh", work.name))
     seed, gpu = seeds.integer(work.seed, "sweep", work.name), devices.gpu(work.device)
-    swept, bits, _changed = sample(model, codes, row.sweeps, seed, work.threads, gpu)
+    sweeps = FEWEST_SWEEPS if row.sweeps == "auto" else row.sweeps
+    swept, bits, _changed = sample(model, codes, sweeps, seed, work.threads, gpu)
+    if row.sweeps == "auto":
+        swept, bits = _forgotten(model, codes, swept, bits, work)
     partner = np.arange(len(records))
     if row.balanced:
         states = [(swept, bits)]
@@ -46,6 +56,25 @@ def draw(
         rows = balanced.chosen(drawn, len(records), model.block_starts, rng, work.threads)
         swept, bits, partner = drawn[rows], every_bits[rows], rows % max(len(records), 1)
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
+
+
+def _forgotten(
+    model: Stationary, start: np.ndarray, swept: np.ndarray, bits: np.ndarray, work: Work
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sweep on, twice as far each time, until the records that chains began at are forgotten."""
+    rng, gpu = seeds.generator(work.seed, "forgotten", work.name), devices.gpu(work.device)
+    rows = np.sort(rng.permutation(len(start))[: forgetting.CHAINS])
+    left, before, sweeps = forgetting.remembered(start, swept, rows), math.inf, FEWEST_SWEEPS
+    enough = forgetting.chance(len(start), len(rows))
+    while left > enough and left < FALLING * before and sweeps < MOST_SWEEPS:
+        key = seeds.integer(work.seed, "sweep", work.name, str(sweeps))
+        swept, bits, _changed = sample(model, swept, sweeps, key, work.threads, gpu)
+        before, left, sweeps = left, forgetting.remembered(start, swept, rows), 2 * sweeps
+    work.log(
+        f"{work.name}: {sweeps} sweeps, after which {left:.2%} of the records that chains began at are among "
+        f"the {forgetting.NEAREST} nearest (by chance {forgetting.NEAREST / max(len(start), 1):.2%})"
+    )
+    return swept, bits
 
 
 def pooled(n: int) -> int:

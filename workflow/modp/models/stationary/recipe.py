@@ -1,8 +1,8 @@
 """What params.yaml says of stationary models and of the rows drawn from them."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from modp.crosstabs.cells import Zeros
 from modp.models.family import Recipe, Row
@@ -49,12 +49,26 @@ class StationaryRow(Row):
     """Records redrawn one question after the other.
 
     Each of the ``sweeps`` redraws all questions of every record once, each given the record's current
-    other answers, structural zeros excluded. More sweeps leave less of the true record. ``start: fresh``
+    other answers, structural zeros excluded. More sweeps leave less of the true record; ``auto`` goes on
+    until what is left of it is chance, or no more is lost. ``start: fresh``
     begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
     more sweeps. ``balanced`` sweeps on and chooses among all records drawn so many that their crosstab is
     the one the model expects, without the noise of a draw.
     """
 
-    sweeps: int = Field(ge=1)
+    sweeps: int | Literal["auto"]
     start: Literal["records", "fresh"] = "records"
     balanced: bool = False
+
+    @field_validator("sweeps")
+    @classmethod
+    def _at_least_one(cls, sweeps: int | Literal["auto"]) -> int | Literal["auto"]:
+        if sweeps != "auto" and sweeps < 1:
+            raise ValueError("Input should be greater than or equal to 1, or auto")
+        return sweeps
+
+    @model_validator(mode="after")
+    def _has_something_to_forget(self) -> Self:
+        if self.sweeps == "auto" and self.start == "fresh":
+            raise ValueError("'sweeps: auto' goes by the true records: with 'start: fresh' say how many")
+        return self
