@@ -49,7 +49,7 @@ PEOPLE = 5_000
 REFERENCES = 50_000
 """Records of either side among which the nearest are found."""
 KEY = ["data", "n", "seed", "method"]
-DETAILS = {"data", "n", "seed", "method", "rest"}
+DETAILS = {*KEY, "rest"}
 
 
 class Trees:
