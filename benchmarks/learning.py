@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from stationary import coded, timed
 
@@ -253,7 +254,7 @@ COLUMNS = {
     "in_sample": ("in-sample mean ×", 1, 2),
     "weights_auc": ("weights AUC", 1, 3),
     "distance_auc": ("distance AUC", 1, 3),
-    "closer": ("closer %", 100, 1),
+    "closer": ("closer %", 100, 2),
     "nearest": ("nearest %", 100, 2),
     "nearest_chance": ("by chance", 100, 2),
     "within_10": ("within ten %", 100, 2),
@@ -262,6 +263,8 @@ COLUMNS = {
     "draw_s": ("draw s", 1, 1),
 }
 """Of the table: title, factor, digits."""
+
+MARKS = dict(zip(METHODS, "osD^", strict=True))
 
 
 def print_table(points: pd.DataFrame) -> None:
@@ -283,20 +286,23 @@ def draw(points: pd.DataFrame, title: str, path: Path) -> None:
     """Draw the mean distance from the population, and the membership AUC, against n."""
     means, errors = summed(points)
     figure, (near, member) = style.stacked(title, 2, 0.6)
-    for line, name in zip(style.lines(len(METHODS)), METHODS, strict=True):
+    by_table = {"linewidth": 1.3, "markersize": 4, "capsize": 2}
+    by_weights = by_table | {"linestyle": "--", "markerfacecolor": "white"}
+    for (name, mark), line in zip(MARKS.items(), style.lines(len(MARKS)), strict=True):
         if name not in means.index.get_level_values("method"):
             continue
         mean, error = (table.xs(name, level="method") for table in (means, errors))
-        look = {"color": line["color"], "capsize": 2, "linewidth": 1.3, "markersize": 4}
-        key = "population_mean_abs"
-        near.errorbar(mean.index, mean[key], error[key], marker="o", label=name, **look)
-        member.errorbar(mean.index, mean["distance_auc"], error["distance_auc"], marker="o", **look)
-        if name != "balanced" and mean.get("weights_auc", pd.Series(dtype=float)).notna().any():
-            look |= {"linestyle": "--", "markerfacecolor": "white"}
-            member.errorbar(mean.index, mean["weights_auc"], error["weights_auc"], marker="s", **look)
-    black = {"color": "black", "linewidth": 1.3, "markersize": 4}
-    member.plot([], [], marker="o", label="by the table", **black)
-    member.plot([], [], marker="s", linestyle="--", markerfacecolor="white", label="by the weights", **black)
+
+        def curve(axis: Axes, key: str, look: dict) -> None:
+            axis.errorbar(mean.index, mean[key], error[key], marker=mark, color=line["color"], **look)  # noqa: B023
+
+        curve(near, "population_mean_abs", by_table | {"label": name})
+        curve(member, "distance_auc", by_table)
+        # The balanced table is of the same weights.
+        if name != "balanced" and "weights_auc" in mean:
+            curve(member, "weights_auc", by_weights)
+    member.errorbar([], [], color="black", label="by the table", **by_table)
+    member.errorbar([], [], color="black", label="by the weights", **by_weights)
     member.legend(frameon=False, fontsize=8)
     near.axhline(1, color=style.GUIDE, linewidth=0.9, label="the sample itself", zorder=0)
     member.axhline(0.5, color=style.GUIDE, linewidth=0.9, zorder=0)
@@ -350,7 +356,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{options.results} has no points of {data}.")
         return
     print_table(points)
-    draw(points, f"{data}: more records", options.figure)
+    draw(points, f"{data}: by how many records are fitted", options.figure)
 
 
 if __name__ == "__main__":
