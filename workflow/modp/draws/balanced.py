@@ -1,8 +1,8 @@
 """Balanced draws: records chosen among many drawn, so that their crosstab is the expected one.
 
-n records drawn independently have a sampling noise of their own. It is taken out by a choice of n among the
-records drawn, a pool many times as large, whose crosstab, scaled to n, stands for the expected one. No true
-record and no true count is looked at: the choice is a function of what a model drew.
+n records drawn independently have a sampling noise of their own. It is taken out by a choice of n among a
+pool of records drawn, towards the mean crosstab of many draws. No true record and no true count is looked at:
+the choice is a function of what a model drew.
 """
 
 import math
@@ -32,6 +32,7 @@ ROWS_AT_ONCE = 1 << 14
 
 def chosen(
     drawn: np.ndarray,
+    expected: np.ndarray,
     n: int,
     block_starts: np.ndarray,
     rng: np.random.Generator,
@@ -41,13 +42,14 @@ def chosen(
     """Choose records whose crosstab is near the expected one, none twice.
 
     The discrepancy is the sum of (S - E)² / (E + 1) over cells i <= j, with S the crosstab of those chosen
-    and E that of all, scaled to n records. Each round scores every record by what it adds to the discrepancy,
+    and E the expected one. Each round scores every record by what it adds to the discrepancy,
     pairs chosen ones of high scores with others of low ones at random, and exchanges a pair where that
     lowers the discrepancy.
 
     Parameters
     ----------
     drawn : int16 (P, Q), more records than n, or there is no choice; it begins with the first n
+    expected : (K, K), the crosstab that n records should have
     block_starts : shape (Q + 1,)
     threads : without influence on the result
     report : told of each round and the discrepancy after it
@@ -61,7 +63,6 @@ def chosen(
         return rows
     starts = np.asarray(block_starts, np.int64)
     columns = (drawn + starts[:-1]).astype(np.int32)
-    expected = counts(drawn, starts, threads) * (n / len(drawn))
     excess = counts(drawn[:n], starts, threads) - expected
     weight = 1 / (expected + 1)
     upper = np.triu_indices(len(weight))

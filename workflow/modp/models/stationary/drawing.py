@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from modp.base import devices, seeds
+from modp.crosstabs.pairs import counts
 from modp.draws import balanced, forgetting, fresh, independent
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
@@ -20,12 +21,13 @@ FEWEST_SWEEPS, MOST_SWEEPS = 20, 320
 FALLING = 0.8
 """It goes on while twice as many sweeps leave less than so much of what was remembered."""
 
-POOL = 200_000
-"""Records that a balanced table is chosen from, if that is between the least and the most states."""
+STATES = 50
+"""States of its chains whose mean crosstab a balanced table is to have."""
 
-LEAST_STATES, MOST_STATES = 4, 50
+POOL, POOLED = 200_000, (4, STATES)
+"""Records that it is chosen from, if they are of so many states; else the least or the most of these."""
 
-APART = 5
+APART = 3
 """Sweeps from one state to the next."""
 
 
@@ -46,15 +48,7 @@ def draw(
         swept, bits = _forgotten(model, codes, swept, bits, work)
     partner = np.arange(len(records))
     if row.balanced:
-        states = [(swept, bits)]
-        for number in range(1, pooled(len(records))):
-            state = (work.seed, "pool", work.name, str(number))
-            later = sample(model, states[-1][0], APART, seeds.integer(*state), work.threads, gpu)
-            states.append(later[:2])
-        drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
-        rng = seeds.generator(work.seed, "balanced", work.name)
-        rows = balanced.chosen(drawn, len(records), model.block_starts, rng, work.threads)
-        swept, bits, partner = drawn[rows], every_bits[rows], rows % max(len(records), 1)
+        swept, bits, partner = _balanced(model, swept, bits, work)
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
 
 
@@ -77,9 +71,23 @@ def _forgotten(
     return swept, bits
 
 
-def pooled(n: int) -> int:
-    """Return how many states of n chains a balanced table is chosen from."""
-    return int(np.clip(POOL // max(n, 1), LEAST_STATES, MOST_STATES))
+def _balanced(
+    model: Stationary, swept: np.ndarray, bits: np.ndarray, work: Work
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose as many records among these and later ones of their chains; say also whose chain each is."""
+    n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
+    states, kept = [(swept, bits)], np.clip(POOL // max(n, 1), *POOLED)
+    expected = counts(swept, starts, work.threads).astype(float)
+    for number in range(1, STATES):
+        key = seeds.integer(work.seed, "pool", work.name, str(number))
+        swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
+        expected += counts(swept, starts, work.threads)
+        if number < kept:
+            states.append((swept, bits))
+    drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
+    rng = seeds.generator(work.seed, "balanced", work.name)
+    rows = balanced.chosen(drawn, expected / STATES, n, starts, rng, work.threads)
+    return drawn[rows], every_bits[rows], rows % max(n, 1)
 
 
 def curve(
