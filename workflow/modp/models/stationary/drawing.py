@@ -21,13 +21,13 @@ FEWEST_SWEEPS, MOST_SWEEPS = 20, 320
 FALLING = 0.8
 """It goes on while twice as many sweeps leave less than so much of what was remembered."""
 
-STATES = 50
+STATES = 30
 """States of its chains whose mean crosstab a balanced table is to have."""
 
 POOL, POOLED = 200_000, (4, STATES)
 """Records that it is chosen from, if they are of so many states; else the least or the most of these."""
 
-APART = 3
+APART = 2
 """Sweeps from one state to the next."""
 
 
