@@ -4,8 +4,8 @@ Of one large file of coded records, its codebook beside it (records.parquet, rec
 random with each seed and fitted; the rest of the file is the population. The methods are
 
 - none: the stationary model that repeats the records' own crosstab, one record drawn from each, 20 sweeps;
-- population: the same with ``prior: student`` and ``zeros: likely``;
-- balanced: the latter's model, drawn with ``balanced: true``;
+- population: the same with ``prior: student``, ``zeros: likely`` and pairs alone;
+- balanced: the latter's model, drawn with ``sweeps: auto`` and ``balanced: true``;
 - CART: each question from those before it by a classification tree, as synthpop does (Nowok, Raab and
   Dibben, 2016), with at least 5 records a leaf; left out without scikit-learn, and where records are more
   than 50,000.
@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -85,7 +86,7 @@ def repeating(train: Records, seed: int, threads: int) -> Fitted:
 
 
 def generalising(train: Records, seed: int, threads: int) -> Fitted:
-    return Stationary.fit(train, prior="student", zeros="likely", seed=seed, threads=threads)
+    return Stationary.fit(train, prior="student", zeros="likely", triples=0, seed=seed, threads=threads)
 
 
 def trees(train: Records, seed: int, _: int) -> Fitted:
@@ -94,7 +95,8 @@ def trees(train: Records, seed: int, _: int) -> Fitted:
 
 def swept(model: Fitted, train: Records, seed: int, threads: int, balanced: bool = False) -> Records:
     assert isinstance(model, Stationary)
-    return model.sample(train, sweeps=SWEEPS, balanced=balanced, seed=seed, threads=threads)
+    sweeps: int | Literal["auto"] = "auto" if balanced else SWEEPS
+    return model.sample(train, sweeps=sweeps, balanced=balanced, seed=seed, threads=threads)
 
 
 def grown(model: Fitted, _: Records, seed: int, __: int) -> Records:

@@ -51,5 +51,5 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
         "|ln ratio| over cells between questions, in multiples of a bootstrap resample's", size=9
     )
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-    axis.legend(title="over cells", frameon=False, loc="lower right")
+    figure.legend(title="over cells", frameon=False, loc="outside lower center", ncols=3)
     return figure

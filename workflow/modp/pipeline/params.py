@@ -120,6 +120,11 @@ class Params(Strict):
             raise ValueError("keys of an earlier version: " + "; ".join(old))
         return values
 
+    @field_validator("answers_by_blade", mode="before")
+    @classmethod
+    def _an_emptied_key_asks_for_nothing(cls, answers: Any) -> Any:
+        return answers or None
+
     @field_validator("device")
     @classmethod
     def _device_is_known(cls, device: str) -> str:
