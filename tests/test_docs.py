@@ -16,10 +16,7 @@ STAGES = [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}]
 TINY = SMALL | {
     "instances": 1,
     "models": {"model_5_15": {"family": "blades", "blades": 2, "reduced": 3, "stages": STAGES}},
-    "rows": [
-        {"model": "model_5_15", "name": "plain"},
-        {"model": "model_5_15", "name": "sequential", "sweeps": 1},
-    ],
+    "rows": [{"model": "model_5_15", "name": "plain"}],
     "figures": {},
     "answers_by_blade": {"model": "model_5_15", "questions": ["AGEP"]},
 }
