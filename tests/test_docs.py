@@ -97,5 +97,5 @@ def test_every_place_that_the_documents_name_is_there():
 
 def test_links_of_the_documents_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "results/README.md", *PAGES]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert target.startswith("http") or (page.parent / target).exists(), f"{page}: {target}"

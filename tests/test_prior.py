@@ -161,3 +161,16 @@ def test_rare_pairs_have_no_weight_of_their_own():
     rare = FREE & ~excluded & (counts < 12)
     assert rare.any() and (model.w[rare] == 0).all() and (model.w[FREE & (counts >= 12)] != 0).all()
     assert (expected_crosstab(model)[rare] > 0).all(), "they are possible nevertheless"
+
+
+def test_a_fit_that_diverges_forgets_what_its_prior_learnt_on_the_way():
+    records = correlated(20_000)
+    wild = {"pair_step": 12.0, "most_pair_step": 4.0, "margin_step": 8.0}
+    states: list = []
+    chosen = Settings(exchanges=0, triples=0, prior="gaussian", **wild)
+    matching.fit(records, chosen, 1, 1, lambda _: None, keep=states.append)
+    halved = [state for state in states if state.facts["progress"]["halvings"]]
+    assert halved, "it diverged"
+    good = halved[0].arrays["good.variances"]
+    np.testing.assert_array_equal(halved[0].arrays["walk.variances"], good)
+    assert (good < 2).all(), "those of before the weights ran away"

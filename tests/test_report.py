@@ -113,6 +113,7 @@ def test_the_best_row_is_near_the_ideal_by_all_three_measures():
 def test_the_best_row_is_nearest_to_the_people_held_out_where_there_are_some():
     near = TABLE.assign(population_mean_abs=[1.3, 1.1, 1.2, np.nan, 0.9])
     assert page.closest(near) == ("m/swapped", True)
+    assert page.closest(near, ["m/swapped"]) == ("m/good", True), "a copy is not the best"
 
 
 def test_the_headline_says_what_was_measured_and_nothing_else():

@@ -27,13 +27,13 @@ def tables(nearest: float, ratio: float) -> tuple[pd.DataFrame, pd.DataFrame]:
 @pytest.mark.parametrize(
     ("nearest", "ratio", "balanced", "said"),
     [
-        (0.25, 1.0, False, ["a copy: 25% of its records are nearest"]),
+        (0.25, 1.0, False, ["copies people: 25.0% of its records are nearest"]),
         (0.051, 1.0, False, []),  # a thousandth is chance
-        (0.052, 1.0, True, ["a copy: 5% of its records are nearest"]),
-        (0.0, 0.5, False, ["a copy: its crosstab is 0.50 times as far"]),
+        (0.052, 1.0, True, ["copies people: 5.2% of its records are nearest"]),
+        (0.0, 0.5, False, ["copies the sample: its crosstab is 0.50 times as far"]),
         (0.0, 0.5, True, []),
         (0.0, 0.8, False, []),
-        (0.25, 0.5, False, ["a copy: 25%", "a copy: its crosstab"]),
+        (0.25, 0.5, False, ["copies people: 25.0%", "copies the sample: its crosstab"]),
         (np.nan, np.nan, False, []),
     ],
 )
@@ -45,11 +45,13 @@ def test_copies_are_called_what_they_are(nearest, ratio, balanced, said):
 
 
 def test_a_fit_falls_short_only_beyond_the_noise_of_its_bias():
-    rng = np.random.default_rng(1)
-    assert "bias is 0.60" in shortfall(0.6 + 0.01 * rng.normal(size=100), 0.02, 20)
-    assert shortfall(0.6 + 9 * rng.normal(size=100), 0.02, 20) == ""
-    assert shortfall(np.concatenate([np.ones(60), np.zeros(40)]), 0.02, 20) == "", "the last windows count"
-    assert shortfall(np.ones(39), 0.02, 20) == ""
+    rng, recipe = np.random.default_rng(1), StationaryRecipe(tolerance=0.02, most_windows=5)
+    assert "bias is 0.60" in shortfall(0.6 + 0.01 * rng.normal(size=100), recipe, 20)
+    assert "more windows" in shortfall(np.ones(100), recipe, 20)
+    assert "fell no more" in shortfall(np.ones(99), recipe, 20)
+    assert shortfall(0.6 + 9 * rng.normal(size=100), recipe, 20) == ""
+    assert shortfall(np.concatenate([np.ones(60), np.zeros(40)]), recipe, 20) == "", "the last windows count"
+    assert shortfall(np.ones(39), recipe, 20) == ""
 
 
 def test_a_fit_that_was_not_allowed_to_arrive_says_so():

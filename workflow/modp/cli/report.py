@@ -61,7 +61,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     records = table[table["cells"] == "all"]["records"].tolist()
     traced = [pd.read_parquet(path) for path in options.frontier]
     curves = page.curves(traced, float(table["median"].iloc[0]))
-    best, by_population = page.closest(table)
+    warned = json.loads(options.warnings.read_text(encoding="utf-8"))
+    best, by_population = page.closest(table, warned)
     text = templates.page(
         title=load(options.dataset, Dataset).title,
         records=records[0],
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         question_set=codebook.question_set,
         best=best,
         by_population=by_population,
-        warnings=lines(json.loads(options.warnings.read_text(encoding="utf-8"))),
+        warnings=lines(warned),
         headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
         notebook=parameters[PAPER_NOTEBOOK],
         pictures=_pictures(options.figures, json.loads(options.shown)),

@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Picture:
     height: int
 
 
-def closest(table: pd.DataFrame) -> tuple[str | None, bool]:
+def closest(table: pd.DataFrame, copies: Collection[str] = ()) -> tuple[str | None, bool]:
     """Return the row that comes closest, and whether to the people held out.
 
     Where their crosstab was compared, that is the row of the smallest mean distance from it. Else it is the
@@ -55,8 +55,10 @@ def closest(table: pd.DataFrame) -> tuple[str | None, bool]:
     Parameters
     ----------
     table : the accuracy table, as :func:`modp.summaries.accuracy.accuracy_table` returns it
+    copies : rows that are never the best, since they copy their records
     """
     part = table[(table["cells"] == "all") & (table["variant"] != "")]
+    part = part[~row_names(part).isin(copies)]
     (near,) = (measure.key for measure in measures_of("population") if measure.title)
     ratios = part[[f"{RATIO}{m.key}" for m in measures_of("d") if m.judges]].to_numpy(float)
     within = np.abs(np.log(ratios)).max(axis=1)

@@ -13,7 +13,7 @@ from modp.summaries.printed import Printed, cell, row_names, shown, with_ratios
 
 ZEROS = {
     "sample": "no true record holds",
-    "likely": "no true record holds though chance would have made some",
+    "likely": "no true record holds though chance would have made some, or that are stated to be impossible",
     "stated": "the question set calls impossible",
 }
 """Which pairs of answers are structural zeros, by the parameter ``zeros``."""

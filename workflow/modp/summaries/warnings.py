@@ -31,15 +31,15 @@ def copies(table: pd.DataFrame, hidden: pd.DataFrame, balanced: Collection[str])
     for line in hidden.to_dict("records"):
         if line["nearest"] - 1 / max(records, 1) > COPIED:
             found.setdefault(_name(line), []).append(
-                f"a copy: {line['nearest']:.0%} of its records are nearest to the very record they were "
-                f"drawn from (by chance {1 / records:.2%})"
+                f"copies people: {line['nearest']:.1%} of its records are nearest to the very record they "
+                f"were drawn from (by chance one of {records:,})"
             )
     ratio = f"{RATIO}mean_abs"
     for line in everything.to_dict("records"):
         if line["variant"] and _name(line) not in balanced and line[ratio] < REPEATED:
             found.setdefault(_name(line), []).append(
-                f"a copy: its crosstab is {line[ratio]:.2f} times as far from the records' as a resample's, "
-                "nearer than chance lets other people's be"
+                f"copies the sample: its crosstab is {line[ratio]:.2f} times as far from the records' as a "
+                "resample's, nearer than chance lets other people's be"
             )
     return found
 

@@ -64,9 +64,11 @@ def _forgotten(
         key = seeds.integer(work.seed, "sweep", work.name, str(sweeps))
         swept, bits, _changed = sample(model, swept, sweeps, key, work.threads, gpu)
         before, left, sweeps = left, forgetting.remembered(start, swept, rows), 2 * sweeps
+    ended = "" if left <= enough else ", and no more is forgotten" if sweeps < MOST_SWEEPS else ", the most"
+    by_chance = min(forgetting.NEAREST / max(len(start), 1), 1.0)
     work.log(
-        f"{work.name}: {sweeps} sweeps, after which {left:.2%} of the records that chains began at are among "
-        f"the {forgetting.NEAREST} nearest (by chance {forgetting.NEAREST / max(len(start), 1):.2%})"
+        f"{work.name}: {sweeps} sweeps{ended}, after which {left:.2%} of the records that chains began "
+        f"at are among the {forgetting.NEAREST} nearest (by chance {by_chance:.2%})"
     )
     return swept, bits
 
@@ -87,6 +89,7 @@ def _balanced(
     drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
     rng = seeds.generator(work.seed, "balanced", work.name)
     rows = balanced.chosen(drawn, expected / STATES, n, starts, rng, work.threads)
+    rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
     return drawn[rows], every_bits[rows], rows % max(n, 1)
 
 

@@ -47,8 +47,8 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
     frame = pd.DataFrame(history)
-    moving = frame.loc[frame["level"] > 0, "bias"].to_numpy()
-    frame.attrs["shortfall"] = shortfall(moving, recipe.tolerance, matching.Settings().window)
+    last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
+    frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window)
     said = (
         f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
         f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
@@ -58,13 +58,12 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     )
 
 
-def shortfall(bias: np.ndarray, tolerance: float, window: int) -> str:
+def shortfall(bias: np.ndarray, recipe: StationaryRecipe, window: int) -> str:
     """Return a sentence if a fit's bias stayed above its tolerance beyond noise, or nothing.
 
     Parameters
     ----------
-    bias : of each sweep with weights that moved, the last one last
-    tolerance : what the fit aimed at
+    bias : of each sweep of the last level
     window : sweeps of a window; the last two are judged, their noise by the spread from sweep to sweep, taken
         twice since sweeps are not independent
     """
@@ -72,11 +71,13 @@ def shortfall(bias: np.ndarray, tolerance: float, window: int) -> str:
     if len(last) < 2 * window:
         return ""
     mean, error = last.mean(), 2 * last.std(ddof=1) / np.sqrt(len(last))
-    if mean - 2 * error <= tolerance:
+    if mean - 2 * error <= recipe.tolerance:
         return ""
+    at_the_bound = len(bias) >= recipe.most_windows * window
+    what = "allow it more windows (most_windows)" if at_the_bound else "it fell no more; ask fewer questions"
     return (
         f"its fit ended before it arrived: the crosstab's bias is {mean:.2f} of the sampling variance, not "
-        f"{tolerance:g}; allow it more windows (most_windows), or fewer questions"
+        f"{recipe.tolerance:g}; {what}"
     )
 
 

@@ -325,6 +325,7 @@ class _Walk:
     mean : running mean of target minus crosstab, (K, K)
     smooth : running mean of the chains' crosstab
     values, values_mean, values_smooth : the same for triples
+    variances, values_variances : what priors have learnt, of pairs and of triples
     """
 
     w: np.ndarray
@@ -335,6 +336,8 @@ class _Walk:
     values: np.ndarray
     values_mean: np.ndarray
     values_smooth: np.ndarray
+    variances: np.ndarray
+    values_variances: np.ndarray
 
     def copy(self) -> _Walk:
         """Return a copy that later updates leave alone."""
@@ -415,7 +418,7 @@ class _Matching:
             np.zeros(target.shape),
             self.target.copy(),
             self.start.copy(),
-            *np.zeros((3, 0)),
+            *np.zeros((5, 0)),
         )
         self.prior = self._prior(target, prior.pairs_of(model.block_starts, self.free))
         self._take_up(model.triples, np.zeros(0, bool))
@@ -432,9 +435,17 @@ class _Matching:
             self._judge(*self._window())
             if self.keep:
                 self.keep(self._state())
+        self._settle_average()
         model = self._model(self.average, np.float32)
         self._rest(model, self.settings.settle)
         return model, self.walk.chains[np.argsort(self.order)], self.history
+
+    def _settle_average(self) -> None:
+        """Leave at zero what a prior kept there in the end, which an average seldom does."""
+        if self.prior:
+            self.average.w = self.prior.settled(self.average.w, self.walk.w)
+        if self.triple_prior:
+            self.average.values = self.triple_prior.settled(self.average.values, self.walk.values)
 
     def resume(self, state: State) -> None:
         """Take up the fit where ``state`` was kept."""
@@ -447,9 +458,7 @@ class _Matching:
         self.average.count = state.facts["averaged"]
         for name, value in part("average.").items():
             setattr(self.average, name, value.copy())
-        learnt = part("prior.")
-        if self.prior and self.triple_prior:
-            self.prior.variances, self.triple_prior.variances = learnt["pairs"], learnt["triples"]
+        self._recall()
         self.progress = _Progress(**state.facts["progress"])
         self.history = [Iteration(**line) for line in state.facts["history"]]
 
@@ -457,8 +466,6 @@ class _Matching:
         parts = {"walk": vars(self.walk), "good": vars(self.good)}
         parts["average"] = {"w": self.average.w, "c": self.average.c, "values": self.average.values}
         parts["triples"] = {"chosen": self.model.triples, "free": self.free_cells}
-        if self.prior and self.triple_prior:
-            parts["prior"] = {"pairs": self.prior.variances, "triples": self.triple_prior.variances}
         arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
         facts = {
             "progress": asdict(self.progress),
@@ -520,6 +527,7 @@ class _Matching:
             raise FloatingPointError("the fit of the stationary model diverges at any step")
         progress.scale /= 2
         self.walk, progress.windows = self.good.copy(), 0
+        self._recall()
         self.average = _Average(self.walk)
 
     def _window(self) -> tuple[float, float]:
@@ -544,8 +552,17 @@ class _Matching:
             walk.w, gained = prior.centred(walk.w, stiffness, self.free, self.held, self.model.block_starts)
             walk.c += gained
             self.prior.learn(walk.w)
+            walk.variances = self.prior.variances
         if self.triple_prior:
             self.triple_prior.learn(walk.values)
+            walk.values_variances = self.triple_prior.variances
+
+    def _recall(self) -> None:
+        """Let the priors be what they were when the walk was here."""
+        if self.prior:
+            self.prior.variances = self.walk.variances
+        if self.triple_prior:
+            self.triple_prior.variances = self.walk.values_variances
 
     def _pull(self, w: np.ndarray, values: np.ndarray) -> None:
         """Note what weights miss of the target because priors pull at them, in the chains' records."""
@@ -578,12 +595,13 @@ class _Matching:
         )
         crosstab, cells = (np.add(*parts).astype(np.float64) for parts in zip(*counted, strict=True))
         difference = self._judged_cells(crosstab, cells) - target
+        scale = np.maximum(target, 0) + 1  # a prior may ask for less than nothing
         line = Iteration(
             level,
             len(self.history) + 1,
             step,
-            _mean(difference**2 / (target + 1)),
-            _mean(one * other / (target + 1)) / self.share,
+            _mean(difference**2 / scale),
+            _mean(one * other / scale) / self.share,
             swept.changed / swept.codes.size,
         )
         self.history.append(line)
@@ -674,6 +692,8 @@ class _Matching:
         walk = self.walk
         walk.values, walk.values_mean = np.zeros((2, len(free)))
         walk.values_smooth = self.target_cells.copy()
+        if self.prior and self.triple_prior:
+            walk.variances, walk.values_variances = self.prior.variances, self.triple_prior.variances
         self.average = _Average(walk)
 
 

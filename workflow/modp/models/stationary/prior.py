@@ -76,11 +76,15 @@ class Prior:
         return 1 / variances
 
     def held_back(self, before: np.ndarray, after: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """Return weights after a step, those at zero that cross it or that a ``box`` keeps there."""
+        """Return weights after a step; in a ``box`` they stop at zero, and stay while it tolerates that."""
         if self.kind != "box":
             return after
         kept = (before == 0) & (np.abs(missing) <= np.sqrt(self.counts + 0.5))
         return np.where(kept | (before * after < 0), 0.0, after)
+
+    def settled(self, average: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Return averaged weights, in a ``box`` zero where the last ones are."""
+        return np.where(last == 0, 0.0, average) if self.kind == "box" else average
 
     def learn(self, weights: np.ndarray) -> None:
         """Take a step of EM, to the variances under which the weights are likelier."""
