@@ -33,6 +33,11 @@ INSTEAD = {
     "snakemake anonymeter --cores 2": "snakemake anonymeter --cores 2 --dry-run",
     # Five fits of each private model.
     "snakemake epsilon --cores 2": "snakemake epsilon --cores 2 --dry-run",
+    # Pages and cards, which no later command reads, are left out of runs that differ in a parameter.
+    "dvc exp run -S models.model_5_15.blades=3": "dvc exp run -S models.model_5_15.blades=3 report",
+    "snakemake --cores 2 --config seeds=2": (
+        "snakemake --cores 2 --config seeds=2 -- results/sample/tables/repeats.md"
+    ),
     # Two experiments, of which one only repeats the run in the folder, up to the stage that tells them apart.
     "dvc exp run --queue -S models.model_5_15.blades=3,5 -S models.model_5_15.reduced=10,15": (
         "dvc exp run --queue -S models.model_5_15.blades=3 -S models.model_5_15.reduced=3,4"
