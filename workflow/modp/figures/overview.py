@@ -47,8 +47,8 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
     axis.set_xlim(0.85 * min(1, np.nanmin(ratios)), 1.15 * np.nanmax(ratios))
     axis.set_yticks(at, names)
-    figure.supxlabel(
-        "|ln ratio| over cells between questions, in multiples of a bootstrap resample's", size=9
+    axis.set_xlabel(
+        "|ln ratio| over cells between questions,\nin multiples of a bootstrap resample's", size=9
     )
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     figure.legend(title="over cells", frameon=False, loc="outside lower center", ncols=3)
