@@ -39,7 +39,7 @@ from modp.crosstabs.pairs import crosstab
 from modp.draws import independent
 from modp.face import FittedModel, Synthetic
 from modp.figures import style
-from modp.measures import accuracy, attacks
+from modp.measures import accuracy, attacks, population
 
 SIZES = (500, 2_000, 10_000, 50_000, 150_000)
 SWEEPS = 20
@@ -143,14 +143,13 @@ def measured(drawn: Records, train: Records, rest: Records, seed: int) -> dict[s
         for table, m in ((theirs, len(drawn)), (again, n))
     )
     ratios = {f"population_{key}": found[key] / own[key] for key in found}
-    noisy = 1 + (ratios["population_mean_abs"] ** 2 - 1) * (n + h) / h
     level, some = min(n, h, REFERENCES), rng.permutation(len(drawn))[:PEOPLE]
     sides = people(train, rest)
     near = attacks.closest(drawn.codes[some], train.codes[:level], rest.codes[:level], rng)
     scores = [attacks.nearness(side.codes, drawn.codes) for side in sides]
     return {
         **ratios,
-        "corrected": float(np.sqrt(max(0.0, noisy))),
+        "corrected": population.corrected(found["mean_abs"], own["mean_abs"], n, h),
         "in_sample": here / ideal,
         "distance_auc": attacks.auc(*scores).value,
         "closer": near["closer_to_train"].value,

@@ -10,6 +10,25 @@ PAIRS_AT_ONCE = 1 << 24
 """Pairs of records whose shared answers are held in memory."""
 
 
+def at_least(table: np.ndarray, points: np.ndarray, agreeing: np.ndarray) -> np.ndarray:
+    """Return how many of a table's rows share at least so many answers with each record.
+
+    Parameters
+    ----------
+    table : codes of shape (n, Q)
+    points : codes of shape (m, Q)
+    agreeing : shape (m,), the answers that are shared at least
+
+    Returns
+    -------
+    int64 (m,): whole numbers, whatever the number of threads
+    """
+    found = np.zeros(len(points), np.int64)
+    for some, shared in agreements(table, points):
+        found[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
+    return found
+
+
 def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Count the answers that records share with those of a table, some records at a time.
 

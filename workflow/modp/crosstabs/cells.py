@@ -20,9 +20,14 @@ an answer to another question, if that is taken for a rule: once in 400 times.
 """
 
 
+def question_of(block_starts: np.ndarray) -> np.ndarray:
+    """Return each category's question, int64 (K,)."""
+    return np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+
+
 def within_question(block_starts: np.ndarray) -> np.ndarray:
     """Return the (K, K) mask of cells whose two categories belong to one question."""
-    question = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+    question = question_of(block_starts)
     return question[:, None] == question[None, :]
 
 
@@ -46,10 +51,9 @@ def likely_zeros(counts: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
     ----------
     counts : (K, K), a crosstab
     """
-    questions = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
     empty, single = structural_zeros(counts, block_starts), np.diag(counts)
     expected = np.where(empty, np.outer(single, single) / max(single[: block_starts[1]].sum(), 1), 0)
     others = np.add.reduceat(expected, block_starts[:-1], axis=1)
     alone = np.add.reduceat(counts > 0, block_starts[:-1], axis=1) == 1
-    implied = (alone & (others >= IMPLIED))[:, questions]
+    implied = (alone & (others >= IMPLIED))[:, question_of(block_starts)]
     return empty & ((expected >= EXPECTED) | implied | implied.T)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modp.crosstabs.agreements import agreements
+from modp.crosstabs.agreements import at_least
 
 NEAREST = 10
 """A record is remembered if it is among so many that are nearest to its chain."""
@@ -22,11 +22,9 @@ def remembered(start: np.ndarray, now: np.ndarray, rows: np.ndarray) -> float:
     start, now : codes (n, Q) of all records, and of the chains that began at them
     rows : the chains asked for
     """
-    found = 0
     own = (start[rows] == now[rows]).sum(axis=1)
-    for some, shared in agreements(start, now[rows]):
-        found += int(((shared >= own[some, None]).sum(axis=1) <= NEAREST).sum())
-    return found / max(len(rows), 1)
+    near = at_least(start, now[rows], own) <= NEAREST
+    return int(near.sum()) / max(len(rows), 1)
 
 
 def chance(n: int, asked: int) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modp.crosstabs.agreements import agreements
+from modp.crosstabs.agreements import at_least
 
 
 def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.ndarray:
@@ -41,7 +41,4 @@ def causal_rank(
     partner, own = true[record[chosen]], synthetic[chosen]
     agreeing = (partner == own).sum(axis=1)
     table, points = (synthetic, partner) if backwards else (true, own)
-    ranks = np.zeros(len(points), np.int64)
-    for some, shared in agreements(table, points):
-        ranks[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
-    return ranks
+    return at_least(table, points, agreeing)

@@ -102,7 +102,7 @@ def _ratios(
         _distances(counts, size, held, h, min(n, h), cells) for counts, size in ((synthetic, m), (train, n))
     )
     return {
-        name: {f"population_{key}": _corrected(d, ideal[name][key], n, h) for key, d in found.items()}
+        name: {f"population_{key}": corrected(d, ideal[name][key], n, h) for key, d in found.items()}
         for name, found in own.items()
     }
 
@@ -115,7 +115,7 @@ def _distances(
     return {name: accuracy.summarise(ratios[some]).measures for name, some in cells.items()}
 
 
-def _corrected(own: float, ideal: float, n: int, h: int) -> float:
+def corrected(own: float, ideal: float, n: int, h: int) -> float:
     """The ratio of two distances from the records held out, without the noise that both share."""
     if not ideal > 0:
         return np.nan

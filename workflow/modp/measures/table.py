@@ -394,6 +394,12 @@ def measures_of(*tables: Table) -> list[Measure]:
     return [measure for measure in MEASURES if not tables or set(tables) & set(measure.tables)]
 
 
+def of_population() -> Measure:
+    """Return the measure of ``population`` that is printed, and by which rows are judged."""
+    (quoted,) = (measure for measure in measures_of("population") if measure.title)
+    return quoted
+
+
 def measure_named(metric: str) -> Measure | None:
     """Return the measure that a number of metrics.json is of.
 

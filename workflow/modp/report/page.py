@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from PIL import Image
 
-from modp.measures.table import RATIO, Measure, measures_of
+from modp.measures.table import RATIO, Measure, measures_of, of_population
 from modp.summaries.accuracy import ZEROS
 from modp.summaries.printed import cell, row_names
 
@@ -59,10 +59,9 @@ def closest(table: pd.DataFrame, copies: Collection[str] = ()) -> tuple[str | No
     """
     part = table[(table["cells"] == "all") & (table["variant"] != "")]
     part = part[~row_names(part).isin(copies)]
-    (near,) = (measure.key for measure in measures_of("population") if measure.title)
     ratios = part[[f"{RATIO}{m.key}" for m in measures_of("d") if m.judges]].to_numpy(float)
     within = np.abs(np.log(ratios)).max(axis=1)
-    distances = part[near].to_numpy(float)
+    distances = part[of_population().key].to_numpy(float)
     by_population = bool(np.isfinite(distances).any())
     judged = distances if by_population else within
     if not np.isfinite(judged).any():

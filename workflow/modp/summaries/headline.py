@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from modp.measures.table import ERROR, MULTIPLE, NOTEBOOK, PAPER_NOTEBOOK, RATIO, measures_of
+from modp.measures.table import ERROR, MULTIPLE, NOTEBOOK, PAPER_NOTEBOOK, RATIO, measures_of, of_population
 
 
 def headline(metrics: Mapping[str, Any]) -> list[str]:
@@ -14,7 +14,7 @@ def headline(metrics: Mapping[str, Any]) -> list[str]:
     metrics : metrics.json
     """
     first, *_ = measures_of("d")
-    (near,) = (measure for measure in measures_of("population") if measure.title)
+    near = of_population()
     title = f"{first.title} |ln ratio|, all cells"
     lines = [f"{title:<38}{'d':>7}{'× ideal':>9}{near.title:>14}"]
     for model, content in metrics["accuracy"].items():

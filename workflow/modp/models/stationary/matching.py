@@ -408,7 +408,7 @@ class _Matching:
         self.sizes = np.diff(model.block_starts)
         self.target = target * self.share
         self.free = free_cells(target, model, settings.rare)
-        self.held = ~within_question(model.block_starts) & ~model.excluded & ~self.free
+        self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
         self.pair_step = self._steps(self.target, pairs, settings.pair_step)
         self.progress = _Progress()
@@ -685,8 +685,9 @@ class _Matching:
         levels = self.settings.levels
         self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
         self.averaged = max(1, len(self.levels) - 1)
-        self.target_cells = self._three_way(self.records, chosen) * self.share
-        self.triple_prior = self._prior(self._three_way(self.records, chosen), group)
+        true_cells = self._three_way(self.records, chosen)
+        self.target_cells = true_cells * self.share
+        self.triple_prior = self._prior(true_cells, group)
         self.pulled, self.pulled_cells = np.zeros(self.target.shape), np.zeros(len(free))
         self.triple_step = self._steps(self.target_cells, len(chosen), self.settings.triple_step)
         walk = self.walk

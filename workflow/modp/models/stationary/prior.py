@@ -13,6 +13,8 @@ from typing import Literal
 
 import numpy as np
 
+from modp.crosstabs.cells import question_of
+
 Kind = Literal["none", "student", "gaussian", "common", "box"]
 """``student``: heavy tails, of a scale for each pair of questions; ``gaussian``: the same without tails;
 ``common``: Gaussian, of one standard deviation for all pairs; ``box``: expected counts stay within one
@@ -51,6 +53,11 @@ class Prior:
         group = np.where(group >= 0, 0, -1) if kind == "common" else group
         return cls(kind, counts, group, np.full(int(group.max(initial=-1)) + 1, FIRST))
 
+    @property
+    def _width(self) -> np.ndarray:
+        """By how much a ``box`` lets each expected count differ."""
+        return np.sqrt(self.counts + 0.5)
+
     def pull(self, weights: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """Return minus the derivative of the log prior, in records; 0 for cells without weights.
 
@@ -60,7 +67,7 @@ class Prior:
         missing : A - E as far as known, which a ``box`` tolerates of a weight of zero
         """
         if self.kind == "box":
-            width = np.sqrt(self.counts + 0.5)
+            width = self._width
             pull = np.where(weights == 0, np.clip(missing, -width, width), width * np.sign(weights))
         else:
             pull = weights * self.stiffness(weights)
@@ -79,7 +86,7 @@ class Prior:
         """Return weights after a step; in a ``box`` they stop at zero, and stay while it tolerates that."""
         if self.kind != "box":
             return after
-        kept = (before == 0) & (np.abs(missing) <= np.sqrt(self.counts + 0.5))
+        kept = (before == 0) & (np.abs(missing) <= self._width)
         return np.where(kept | (before * after < 0), 0.0, after)
 
     def settled(self, average: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -102,14 +109,10 @@ class Prior:
 
 def pairs_of(block_starts: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Number the pair of questions of each cell, int64 (K, K), symmetric; -1 where a cell is not ``free``."""
-    sizes = np.diff(block_starts)
-    number = np.zeros((len(sizes),) * 2, np.int64)
-    number[np.triu_indices(len(sizes), 1)] = np.arange(len(sizes) * (len(sizes) - 1) // 2)
-    every = np.repeat(np.repeat(number + number.T, sizes, axis=0), sizes, axis=1)
-    numbers, group = np.unique(every[free], return_inverse=True)
-    found = np.full(every.shape, -1, np.int64)
-    found[free] = group
-    assert len(numbers) == group.max(initial=-1) + 1
+    question = question_of(block_starts)
+    first, second = (of.outer(question, question) for of in (np.minimum, np.maximum))
+    found = np.full(free.shape, -1, np.int64)
+    found[free] = np.unique((first * len(block_starts) + second)[free], return_inverse=True)[1]
     return found
 
 
@@ -135,7 +138,7 @@ def centred(
     weights : (K, K)
     gained : (K,), what is to be added to the categories' weights
     """
-    question = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
+    question = question_of(block_starts)
     weights, gained = weights.copy(), np.zeros(len(weights))
     stiff = np.where(free, stiffness, 0)
     total = np.add.reduceat(stiff, block_starts[:-1], axis=1)
