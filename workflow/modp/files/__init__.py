@@ -1,0 +1,1 @@
+"""Everybody's tables: what a file is, what becomes of its columns, and how it is written back."""

@@ -1,0 +1,73 @@
+"""A table as its file holds it: answers as text, and all that is needed to write such a file again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+BLANK = -1
+"""The place of an empty answer."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table of n rows, whose answers are of m kinds.
+
+    name : of the column, as the file has it; unique in its table
+    kinds : m different answers as text, as the file writes them (``01`` stays ``01``; a decimal comma is a
+        point here). A number that the file holds as such is written shortest: ``33``, ``12.5``; a date
+        ``2021-03-31``, with a time of day ``2021-03-31T12:00:00``; truth values ``True`` and ``False``
+    places : int32 (n,), the index of each row's answer among ``kinds``, or ``BLANK``
+    label : what the file says that the column is, or nothing
+    labels : the file's own labels, answer -> label
+    missing : those of ``kinds`` that the file declares to be missing answers (refused, do not know …)
+    dtype : what the file holds: ``text``, ``integer``, ``number``, ``boolean``, ``date``, ``datetime``
+        or ``category``. A CSV's columns are all ``text``
+    """
+
+    name: str
+    kinds: np.ndarray
+    places: np.ndarray
+    label: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    dtype: str = "text"
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many rows give each kind of answer, (m,)."""
+        return np.bincount(self.places[self.places != BLANK], minlength=len(self.kinds))
+
+    @property
+    def words(self) -> np.ma.MaskedArray:
+        """The answers as text, objects (n,), masked where blank."""
+        blank = self.places == BLANK
+        texts = np.append(self.kinds, "")[self.places] if len(self.kinds) else np.full(len(blank), "", object)
+        return np.ma.array(texts, mask=blank)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of n rows: its columns in the file's order.
+
+    said : what was found out about the file, a sentence a line (its encoding, its delimiter …)
+    """
+
+    columns: tuple[Column, ...]
+    said: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Number of rows, n."""
+        return len(self.columns[0].places) if self.columns else 0
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [column.name for column in self.columns]
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column of this name; raise KeyError if there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
