@@ -153,7 +153,7 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
         ({"categories": {1: {"label": "a", "values": "1..6"}, 2: {"label": "b", "values": "6..9"}}}, "both"),
         ({"categories": {1: {"label": "a", "values": "6..1"}}}, "backwards"),
         ({"categories": {1: {"label": "a", "values": "one"}}}, "cannot read the values 'one'"),
-        ({}, "needs 'categories' or 'deciles'"),
+        ({}, "needs 'categories', 'deciles' or 'numbers'"),
         ({"deciles": {"of": "all"}}, "needs it"),
         ({"categories": {i: str(i) for i in range(5000)}}, "identifier"),
         ({"missing": "n/a", "categories": {1: {"label": "a", "values": "blank"}}}, "both take the blanks"),

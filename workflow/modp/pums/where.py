@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from modp.base.config import Strict
 from modp.base.errors import InputError, did_you_mean
+from modp.files.options import TableOptions
 from modp.pums.filters import FILTERS, FilterName
 from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
 from modp.pums.vintages import Vintage
@@ -62,6 +63,10 @@ class CensusSource(Strict):
         return [f"{stem}{STATES[state][0]:02}.csv"]
 
 
+Other = Literal["constant", "identifier", "free text", "many words", "all blank"]
+"""What a column that is no question may be."""
+
+
 class HoldoutFiles(Strict):
     """Files of records to hold out, instead of a share of the data set's own."""
 
@@ -82,6 +87,11 @@ class Dataset(Strict):
     the paper's own data. ``year`` and ``span`` tell the vintage of ``files`` of Census's, which is
     needed for those of five years. ``holdout`` names files of records that are kept from the models,
     like those that ``files`` names but of other people; then no share of the records is held out.
+
+    ``table`` says that the file is anybody's table, not one of Census's, and how it is to be read where that
+    is not found out by itself. ``household`` is the column of the key that members of a household (or another
+    cluster) share: they are held out together. ``weight`` and ``replicates`` (``PWGTP1..80``) name columns of
+    survey weights. ``other_columns`` says of columns that are no questions what they are.
     """
 
     title: str
@@ -98,6 +108,11 @@ class Dataset(Strict):
     year: int | None = Field(default=None, ge=2017)
     span: Literal["1-Year", "5-Year"] | None = None
     holdout: HoldoutFiles | None = None
+    table: TableOptions | None = None
+    household: str | None = None
+    weight: str | None = None
+    replicates: str | None = Field(default=None, pattern=r"^.*[^0-9][0-9]+\.\.[0-9]+$")
+    other_columns: dict[str, Other] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
@@ -107,6 +122,8 @@ class Dataset(Strict):
             raise ValueError("'year' and 'span' go into 'census', or beside 'files'")
         if (self.year is None) != (self.span is None):
             raise ValueError("'year' and 'span' go together")
+        if self.table and (self.census or self.vintage or self.keep or self.state_question):
+            raise ValueError("'table' is for files that are not Census's; these have another key for them")
         names = [*self.names, *self.held_names]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
@@ -131,6 +148,15 @@ class Dataset(Strict):
     def names(self) -> list[str]:
         """The source files' names without folders, in the order in which they are read."""
         return self.census.files if self.census else [PurePosixPath(f).name for f in self.files]
+
+    @property
+    def replicate_columns(self) -> list[str]:
+        """The columns of replicate weights."""
+        if self.replicates is None:
+            return []
+        first, _, last = self.replicates.partition("..")
+        stem = first.rstrip("0123456789")
+        return [f"{stem}{number}" for number in range(int(first[len(stem) :]), int(last) + 1)]
 
     @property
     def local_files(self) -> list[str]:

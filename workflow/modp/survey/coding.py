@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 
 from modp.base.errors import InputError
+from modp.survey import numbers
 from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
+from modp.survey.numbers import NumbersRecipe
 from modp.survey.questions import (
     MISSING,
     CategoryRecipe,
@@ -93,6 +95,8 @@ def _code_question(
     labels = {c: text if isinstance(text, str) else text.label for c, text in recipe.categories.items()}
     if recipe.missing is not None:
         labels = {MISSING: recipe.missing, **labels}
+    if recipe.numbers:
+        return _code_numbers(values, recipe, recipe.numbers)
     if recipe.in_words:
         order: list[int | str] = list(labels)
         places = _places_of_words(values, recipe, order)
@@ -113,6 +117,23 @@ def _code_question(
     categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
     made = "deciles" if recipe.deciles else "merged" if _merges(recipe) else "as coded"
     return places, Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
+
+
+def _code_numbers(
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, classes: NumbersRecipe
+) -> tuple[np.ndarray, Question]:
+    blank = np.ma.getmaskarray(values)
+    which, kinds = pd.factorize(values.data)
+    known, found = numbers.places(classes, [str(kind) for kind in kinds])
+    whole = not np.any(found[np.isfinite(found)] % 1)
+    categories = numbers.categories(classes, whole, recipe.unit)
+    places = known[which]
+    if recipe.missing is not None:
+        categories.insert(0, Category(str(MISSING), recipe.missing, "blank"))
+        places = np.where(known >= 0, known + 1, UNKNOWN)[which]
+    places[blank] = 0 if recipe.missing is not None else UNKNOWN
+    question = Question(recipe.name, recipe.label, recipe.source, "numbers", tuple(categories), classes.edges)
+    return places, question
 
 
 def _codes_of_numbers(

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ from pydantic import Field, field_validator, model_validator
 
 from modp.base.config import Strict, check
 from modp.base.errors import InputError, did_you_mean
+from modp.survey import numbers
 from modp.survey.codebook import MAX_CATEGORIES
+from modp.survey.numbers import NumbersRecipe, Unit
 
 MISSING = -1
 
@@ -69,7 +72,8 @@ class Correction(Strict):
 class QuestionRecipe(Strict):
     """How one question is made of one raw column.
 
-    The keys of ``categories`` are numbers, or words where the column holds words.
+    The keys of ``categories`` are numbers, or words where the column holds words. In place of them
+    ``numbers`` cuts a column of numbers, or of dates, into classes.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
@@ -78,7 +82,8 @@ class QuestionRecipe(Strict):
     missing: str | None = None
     categories: Categories = Field(default_factory=dict)
     deciles: DecileRecipe | None = None
-    unit: Literal["$", "minutes", "hours"] | None = None
+    numbers: NumbersRecipe | None = None
+    unit: Unit | None = None
     corrected: Correction | None = None
 
     @property
@@ -90,17 +95,22 @@ class QuestionRecipe(Strict):
     def codes(self) -> list[str]:
         """The codes of all categories that the recipe makes, as text."""
         blank = [MISSING] if self.missing is not None else []
-        return [str(code) for code in [*blank, *self.categories, *(range(1, 11) if self.deciles else [])]]
+        parts = numbers.codes(self.numbers) if self.numbers else range(1, 11) if self.deciles else []
+        return [str(code) for code in [*blank, *self.categories, *parts]]
 
     @property
     def in_words(self) -> bool:
-        """Whether the column's answers are words, not numbers."""
-        return any(isinstance(code, str) for code in self.categories)
+        """Whether the column's answers are read as words, not as whole numbers."""
+        return self.numbers is not None or any(isinstance(code, str) for code in self.categories)
 
     @model_validator(mode="after")
     def _consistent(self) -> "QuestionRecipe":
+        if self.numbers:
+            if self.categories or self.deciles or self.corrected:
+                raise ValueError("'numbers' stands alone, without 'categories', 'deciles' and 'corrected'")
+            return self
         if not self.categories and not self.deciles:
-            raise ValueError("a question needs 'categories' or 'deciles'")
+            raise ValueError("a question needs 'categories', 'deciles' or 'numbers'")
         if len(self.categories) > MAX_CATEGORIES:
             raise ValueError(f"more than {MAX_CATEGORIES} categories: is this an identifier?")
         if self.in_words:
@@ -216,20 +226,46 @@ class QuestionRecipe(Strict):
         ]
 
 
+@dataclass(frozen=True)
+class Relation:
+    """What holds between the numbers of questions in every record.
+
+    names : of two questions, the first at most (``<=``) as great as the second; or (``=``) of a total and
+        of its parts
+    """
+
+    names: tuple[str, ...]
+    sign: Literal["<=", "="]
+
+    @staticmethod
+    def read(text: str) -> "Relation":
+        """Return the relation that a question set writes; raise ValueError if it cannot be read."""
+        name = r"[A-Za-z]\w*"
+        order = re.fullmatch(rf"\s*({name})\s*<=\s*({name})\s*", text)
+        if order:
+            return Relation(order.groups(), "<=")
+        total = re.fullmatch(rf"\s*({name})\s*=\s*({name}(?:\s*\+\s*{name})+)\s*", text)
+        if total:
+            return Relation((total[1], *re.split(r"\s*\+\s*", total[2])), "=")
+        raise ValueError(f"relations: cannot read {text!r}: write A <= B, or A = B + C")
+
+
 class QuestionSet(Strict):
     """The questions of a data set, in the order of their blocks.
 
     ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
     categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
     together. ``heat_map_order`` names questions in the order in which heat maps draw them; the others
-    follow in their own.
+    follow in their own. ``relations`` hold in every record: ``PERNP <= PINCP`` where both are numbers, or
+    ``PINCP = WAGP + OTHER``, a sum of those of its parts that are numbers.
     """
 
     name: str
     title: str
-    records: Literal["persons", "housing"]
+    records: Literal["persons", "housing"] = "persons"
     questions: list[QuestionRecipe] = Field(min_length=2)
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+    relations: list[str] = Field(default_factory=list)
     heat_map_order: list[str] = Field(default_factory=list)
 
     @field_validator("questions")
@@ -263,10 +299,39 @@ class QuestionSet(Strict):
                 raise ValueError(f"heat_map_order: {name} stands twice")
         return self
 
+    @model_validator(mode="after")
+    def _relations_are_of_known_questions(self) -> "QuestionSet":
+        by_name = {q.name: q for q in self.questions}
+        for text in self.relations:
+            relation = Relation.read(text)
+            for name in relation.names:
+                if name not in by_name:
+                    near = did_you_mean(name, by_name)
+                    raise ValueError(f"relations: {text!r}: there is no question {name!r}{near}")
+                if by_name[name].in_words and by_name[name].numbers is None:
+                    raise ValueError(f"relations: {text!r}: the answers to {name!r} are no numbers")
+        return self
+
     @property
     def impossible_pairs(self) -> list[tuple[list[str], list[str]]]:
-        """For each entry of ``impossible`` the categories on its two sides, named as ``SEX=1``."""
-        return [self._pair(rule) for rule in self.impossible]
+        """For each entry of ``impossible`` the categories on its two sides, named as ``SEX=1``.
+
+        What follows from ``relations`` comes after them.
+        """
+        return [self._pair(rule) for rule in self.impossible] + self._out_of_order()
+
+    def _out_of_order(self) -> list[tuple[list[str], list[str]]]:
+        """Categories of two questions whose numbers surely break a relation."""
+        found = []
+        by_name = {q.name: q for q in self.questions}
+        for relation in map(Relation.read, self.relations):
+            smaller, greater = (by_name[name].numbers for name in relation.names[:2])
+            if relation.sign == "=" or smaller is None or greater is None:
+                continue
+            for code, others in numbers.zeros_of_order(smaller, greater).items():
+                one, other = relation.names
+                found.append(([f"{one}={code}"], [f"{other}={c}" for c in others]))
+        return found
 
     def _pair(self, rule: Mapping[str, str | int | list[int | str]]) -> tuple[list[str], list[str]]:
         if len(rule) != 2:
@@ -326,6 +391,7 @@ class QuestionSet(Strict):
             "records": self.records,
             "questions": chosen,
             "impossible": [rule for rule in self.impossible if kept >= set(rule)],
+            "relations": [text for text in self.relations if kept >= set(Relation.read(text).names)],
             "heat_map_order": [name for name in self.heat_map_order if name in kept],
         }
         return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
