@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from modp.base.errors import InputError, did_you_mean
-from modp.files.content import ENDINGS, NAMES, REFUSED, ending, kind_of_ending, kind_of_file, kind_of_head
+from modp.files.content import ENDINGS, NAMES, REFUSED, ending, kind_of_ending, kind_of_file
 from modp.files.form import Form
 from modp.files.options import TableOptions
 from modp.files.table import Table
@@ -79,13 +79,9 @@ def _read(
     path: Path, kind: str, options: TableOptions, columns: Collection[str] | None, said: list[str]
 ) -> tuple[Table, Form]:
     if kind in ("text", "gzip"):
-        from modp.files.textual import read_text, unpacked
+        from modp.files.textual import read_text
 
-        data = unpacked(path) if kind == "gzip" else path.read_bytes()
-        inner = kind_of_head(data[: 1 << 12]) if kind == "gzip" else None
-        if inner in NAMES:
-            raise InputError(f"{path} holds {NAMES[inner]}, compressed by gzip; unpack it")
-        return read_text(path, data, options, columns, said)
+        return read_text(path, kind == "gzip", options, columns, said)
     if kind == "zip":
         from modp.files.textual import read_zip
 

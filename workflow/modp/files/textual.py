@@ -16,7 +16,7 @@ import pyarrow.csv
 
 from modp.base.errors import InputError
 from modp.files import delimited
-from modp.files.content import REFUSED, ending, honest_ending, kind_of_head
+from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head
 from modp.files.encoding import Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
 from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
@@ -31,14 +31,20 @@ ROWS_AT_ONCE = 50_000
 
 
 def read_text(
-    path: Path, data: bytes, options: TableOptions, columns: Collection[str] | None, said: list[str]
+    path: Path, packed: bool, options: TableOptions, columns: Collection[str] | None, said: list[str]
 ) -> tuple[Table, TextForm]:
-    """Read the table in the bytes of a text file; see :func:`modp.files.read.read`."""
-    return _table(_opened(data, options, str(path)), options, columns, said, ending(path))
+    """Read a text table, ``packed`` by gzip or not; see :func:`modp.files.read.read`."""
+    data = _unpacked(path) if packed else path.read_bytes()
+    inner = kind_of_head(data[: 1 << 12]) if packed else None
+    if inner in NAMES:
+        raise InputError(f"{path} holds {NAMES[inner]}, compressed by gzip; unpack it")
+    suffix = honest_ending(ending(path), "text")
+    plain = suffix.removesuffix(".gz").removesuffix(".GZ")
+    suffix = suffix if packed == (suffix != plain) else plain + ".gz" * packed
+    return _table(_opened(data, options, str(path)), options, columns, said, suffix)
 
 
-def unpacked(path: Path) -> bytes:
-    """Return what a gzip-compressed file holds; raise InputError if it is damaged or too large."""
+def _unpacked(path: Path) -> bytes:
     try:
         with gzip.open(path) as file:
             data = file.read(LARGEST + 1)
@@ -118,6 +124,7 @@ class _Opened:
     rest: bytes
     delimiter: str
     line_end: str
+    ended: bool
     encoding: Encoding
     preamble: str
     said: tuple[str, ...]
@@ -151,6 +158,7 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
         utf8[skip:],
         delimiter,
         line_end or "\n",
+        bool(line_end),
         encoding,
         preamble,
         tuple(said),
@@ -209,7 +217,7 @@ def _table(
         some = ", ".join(commas[:3]) + (" …" if len(commas) > 3 else "")
         said = [*said, f"{where}: numbers have a decimal comma ({some})"]
     form = TextForm(
-        honest_ending(suffix, "text") if suffix != ".zip" else suffix,
+        suffix,
         tuple(names),
         tuple(opened.header),
         spelling,
@@ -219,7 +227,7 @@ def _table(
         mark=opened.encoding.mark,
         preamble=opened.preamble,
         header_quoted=opened.header_quoted,
-        ends_with_line=opened.rest.endswith((b"\n", b"\r")) or not opened.rest,
+        ends_with_line=opened.rest.endswith((b"\n", b"\r")) or (not opened.rest and opened.ended),
     )
     return Table(tuple(made), (*said, *opened.said, *odd)), form
 
