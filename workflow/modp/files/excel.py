@@ -17,6 +17,8 @@ from modp.files.kinds import encoded, number_text, spelt, taken
 from modp.files.options import TableOptions
 from modp.files.table import Column, Table
 
+ROWS_OF_FORMATS = 200
+"""Rows in which the number format of a column is looked for."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?")
 
@@ -34,25 +36,21 @@ def read_excel(
     try:
         sheet = book[_sheet(book.sheetnames, options.sheet, path, said)]
         sheet.reset_dimensions()
-        rows = [row for row in sheet.iter_rows()]
         title = sheet.title
-        values = [[cell.value for cell in row] for row in rows]
+        values = [list(row) for row in sheet.iter_rows(values_only=True)]
         above = next((at for at, row in enumerate(values) if any(map(_filled, row))), None)
         if above is None:
             raise InputError(f"{path}: the sheet {title!r} is empty")
         last = max(at for at, row in enumerate(values) if any(map(_filled, row)))
         width = max(at + 1 for row in values for at, value in enumerate(row) if _filled(value))
-        body = [row + [None] * (width - len(row)) for row in (r[:width] for r in values[above + 1 : last + 1])]
-        head = (values[above] + [None] * width)[:width]
-        header = ["" if v is None else _text(v) for v in head]
+        body = [(row + [None] * (width - len(row)))[:width] for row in values[above + 1 : last + 1]]
+        header = ["" if v is None else _text(v) for v in (values[above] + [None] * width)[:width]]
         names, odd = unique_names(header, f"{path} ({title})")
         formats: dict[str, str] = {}
-        for row in rows[above + 1 :]:
+        for row in sheet.iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS):
             for name, cell in zip(names, row, strict=False):
-                if name not in formats and cell.value is not None:
-                    formats[name] = cell.number_format
-            if len(formats) == width:
-                break
+                if cell.value is not None:
+                    formats.setdefault(name, cell.number_format)
     finally:
         book.close()
     made, dtypes, words, spelling = [], {}, {}, {}

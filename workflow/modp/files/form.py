@@ -72,11 +72,18 @@ class TextForm(Form):
 
 @dataclass(frozen=True)
 class ParquetForm(Form):
-    """The form of a Parquet file: its schema (with pandas' own remarks) and compression."""
+    """The form of a Parquet file.
+
+    schema : with pandas' own remarks
+    compression : of its pages
+    categories : column -> the categories that its type lists, also those that nobody chose
+    empty : columns of text whose blanks are empty texts, not nulls
+    """
 
     schema: pa.Schema = field(default_factory=lambda: pa.schema([]))
     compression: str = "snappy"
     categories: Mapping[str, pa.Array] = field(default_factory=dict)
+    empty: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

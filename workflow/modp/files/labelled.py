@@ -52,7 +52,7 @@ def read_labelled(
         ) from None
     made, spelling = [], {}
     for name in wanted:
-        column, spelled = _column(name, values[name], meta, kind, meta_read.missing_ranges.get(name, []))
+        column, spelled = _column(name, values[name], meta_read, kind)
         made.append(column)
         if spelled != Spelling():
             spelling[name] = spelled
@@ -95,13 +95,13 @@ def _column(
     values: Sequence[object],
     meta,  # type: ignore[no-untyped-def]
     kind: str,
-    ranges: Sequence[Mapping[str, float | str]],
 ) -> tuple[Column, Spelling]:
     text = meta.readstat_variable_types[name] == "string"
     marked = text or name in meta.missing_user_values
     places, distinct = pd.factorize(np.array(values, object if marked else float))
     found = list(distinct)
     scale = None if text else scale_of(kind, meta.original_variable_types.get(name) or "")
+    ranges = meta.missing_ranges.get(name, [])
     declared = [_in_ranges(value, ranges) for value in found]
     if text:
         texts = [str(value) for value in found]

@@ -30,13 +30,15 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
         arrays = {at: whole.column(at) if whole else file.read([schema.names[at]]).column(0) for at in wanted}
     except (pa.ArrowException, OSError) as failure:
         raise InputError(f"{path} cannot be read as Parquet: {failure}; it may be cut short") from None
-    made, spelling, categories = [], {}, {}
+    made, spelling, categories, empty = [], {}, {}, list[str]()
     for at, array in arrays.items():
         if pa.types.is_dictionary(array.type):
             array = array.unify_dictionaries()
             if array.num_chunks:
                 categories[names[at]] = array.chunk(0).dictionary
         column, spelled = _column(names[at], array)
+        if not array.null_count and (column.places == BLANK).any() and column.dtype == "text":
+            empty.append(names[at])
         made.append(column)
         if spelled != Spelling():
             spelling[names[at]] = spelled
@@ -52,6 +54,7 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
         schema=schema,
         compression="none" if compression == "UNCOMPRESSED" else compression.lower(),
         categories=categories,
+        empty=frozenset(empty),
     )
     return Table(tuple(made), (*said, *odd)), form
 
@@ -78,23 +81,25 @@ def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
         return array, (lambda v: number_text(np.float32(v))) if single else number_text, "number"  # type: ignore[arg-type]
     if pa.types.is_decimal(kind):
-        return array.cast(pa.string()), _decimal_text, "number"
+        return array.cast(pa.string()), lambda v: _trimmed(str(v)), "number"
     if pa.types.is_date(kind):
         return array, _iso, "date"
     if pa.types.is_timestamp(kind):
         array = pc.local_timestamp(array) if kind.tz else array
         if pc.all(pc.equal(array, pc.floor_temporal(array, unit="day")), min_count=0).as_py():
             return array.cast(pa.timestamp(kind.unit)).cast(pa.date32(), safe=False), _iso, "date"
-        return array.cast(pa.int64()), lambda v: str(np.datetime64(v, kind.unit)), "datetime"  # type: ignore[call-overload]
+        return array.cast(pa.int64()), lambda v: _trimmed(str(np.datetime64(v, kind.unit))), "datetime"  # type: ignore[call-overload]
     if pa.types.is_null(kind):
         return array.cast(pa.string()), str, "text"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return array, lambda v: v.decode("utf-8", "replace"), "text"  # type: ignore[attr-defined]
+    if pa.types.is_time(kind):
+        return array.cast(pa.string()), lambda v: _trimmed(str(v)), "text"
     return array.cast(pa.string()), str, "text"
 
 
-def _decimal_text(value: object) -> str:
-    text = str(value)
+def _trimmed(text: str) -> str:
+    """A text of a number or of a time of day without the zeros at its end."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -138,7 +143,8 @@ def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: str) -> 
         to = pc.index_in(values, listed)
         indices = pc.take(to, places).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, listed, ordered=kind.ordered)
-    return pc.take(_values(column, kind, form, where), places)
+    array = pc.take(_values(column, kind, form, where), places)
+    return pc.fill_null(array, "") if column.name in form.empty else array
 
 
 def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: str) -> pa.Array:

@@ -5,9 +5,10 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,7 @@ LARGEST = 8 << 30
 """Bytes of one table when unpacked."""
 CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
+STREAM_BLOCK = 16 << 20
 ROWS_AT_ONCE = 50_000
 
 
@@ -259,7 +261,9 @@ def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.Chunk
         header = _header_text(opened)
         text = header + opened.rest.decode("utf-8", "replace")
         delimited.require_widths(text, opened.delimiter, width, opened.where, len(header))
-        raise InputError(f"{opened.where} cannot be read as CSV: {failure}") from None
+        raise InputError(
+            f"{opened.where} cannot be read as CSV: {failure}; is a double quote not closed?"
+        ) from None
     return [table.column(names[at]) for at in wanted]
 
 
@@ -296,6 +300,101 @@ def _with_points(kinds: np.ndarray, spelling: Spelling) -> tuple[np.ndarray, Spe
     return kinds, replace(spelling, texts=texts, bare=bare, comma=True)
 
 
+class _After(io.RawIOBase):
+    """A file from behind its header on: what was read with the header, then the rest."""
+
+    def __init__(self, start: bytes, file: IO[bytes]):
+        self.start, self.file = start, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+        data = self.start[: len(buffer)] or self.file.read(len(buffer))
+        self.start = self.start[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A text table that is read in batches: its header, and the rest of the file."""
+
+    where: str
+    header: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    rest: IO[bytes]
+
+    def batches(self, names: Sequence[str], wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns as texts, blank where empty, once.
+
+        Parameters
+        ----------
+        names : of all columns, which must differ
+        wanted : those to read
+
+        Raises
+        ------
+        InputError
+            naming the line whose number of values is not the header's
+        """
+        odd: list[pyarrow.csv.InvalidRow] = []
+
+        def keep(row: pyarrow.csv.InvalidRow) -> str:
+            odd.append(row)
+            return "error"
+
+        try:
+            yield from pyarrow.csv.open_csv(
+                self.rest,
+                read_options=pyarrow.csv.ReadOptions(
+                    column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding
+                ),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=keep
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    include_columns=sorted(wanted), column_types=dict.fromkeys(wanted, pa.string())
+                ),
+            )
+        except UnicodeDecodeError:
+            raise InputError(f"{self.where} is not in {self.encoding} throughout; save it in UTF-8") from None
+        except pa.ArrowInvalid as failure:
+            if odd and odd[0].number is not None:
+                line = f"line {odd[0].number + 1:,}"
+                said = delimited.wrong_width(self.where, line, odd[0].actual_columns, len(names))
+                raise InputError(said) from None
+            if "invalid UTF8" in str(failure):
+                raise InputError(f"{self.where} is not in UTF-8 throughout; save it in that encoding") from None
+            if "Empty CSV file" not in str(failure):  # a header without records is judged by the caller
+                raise InputError(f"{self.where} cannot be read as CSV: {failure}") from None
+
+
+def opened_stream(file: IO[bytes], where: str) -> Stream:
+    """Read the header of a text table that is too large to be held whole; ``where`` names it.
+
+    Raises
+    ------
+    InputError
+        if it is empty, or holds something else than text
+    """
+    head = file.read(1 << 20)
+    kind = kind_of_head(head)
+    if kind:
+        raise InputError(f"{where} is {REFUSED.get(kind) or NAMES[kind] + ', no CSV; save it as such'}")
+    encoding = encoding_of(head, None, where, whole=False)
+    text = head[len(encoding.mark) :].decode(encoding.name, "ignore")
+    preamble, delimiter, _ = _delimiter_of(text, TableOptions())
+    if not text.strip():
+        raise InputError(f"{where} is empty")
+    fields, end, _ = next(delimited.records(text[len(preamble) :], delimiter))
+    skip = len(encoding.mark) + len(text[: len(preamble) + end].encode(encoding.name))
+    header = tuple(delimited.bare(field) for field in fields)
+    rest = io.BufferedReader(_After(head[skip:], file), STREAM_BLOCK)
+    return Stream(where, header, delimiter, encoding.name, rest)
+
+
 def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
     """Write columns (None: blank) as delimited text; see :func:`modp.files.write.write`."""
     if form.member:
@@ -315,7 +414,7 @@ def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: Te
             _write_table(file, columns, rows, form)
 
 
-def _write_table(file, columns: Sequence[Column | None], rows: int, form: TextForm) -> None:  # type: ignore[no-untyped-def]
+def _write_table(file: IO[bytes], columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
     header = form.delimiter.join(
         delimited.quoted(name)
         if (form.header_quoted and name) or delimited.must_be_quoted(name, form.delimiter)
