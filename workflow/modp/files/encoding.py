@@ -12,8 +12,23 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-GUESSED = """cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp932 euc_jp gb18030 big5 cp949
-koi8_r mac_roman""".split()
+GUESSED = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "koi8_r",
+    "mac_roman",
+]
 """The encodings that tables are found in, from which a guess is taken."""
 GUESSED_FROM = 1 << 16
 """Bytes from which an encoding is guessed."""
@@ -45,13 +60,17 @@ def encoding_of(data: bytes, stated: str | None, where: str, whole: bool = True)
     if stated is not None:
         return _stated(stated, mark, name, where)
     if mark:
-        said = f"{where} is in {name.removesuffix('-le').removesuffix('-be').upper()}" if name[4] != "8" else ""
+        said = (
+            f"{where} is in {name.removesuffix('-le').removesuffix('-be').upper()}" if name[4] != "8" else ""
+        )
         return Encoding(name, mark, said)
     wide = _unmarked_wide(data[:4096])
     if wide:
         return Encoding(wide, b"", f"{where} is in UTF-16 without a byte order mark")
     if data[:4096].count(0) * 20 > len(data[:4096]):
-        raise InputError(f"{where} is no text: it holds bytes of value zero. What is it, and from which program?")
+        raise InputError(
+            f"{where} is no text: it holds bytes of value zero. What is it, and from which program?"
+        )
     if is_utf8(data, whole):
         return Encoding("utf-8")
     name = _guess(data)
@@ -68,7 +87,8 @@ def _stated(stated: str, mark: bytes, marked: str, where: str) -> Encoding:
         "".encode(name)
     except LookupError:
         raise InputError(
-            f"{where}: there is no encoding {stated!r}; common ones are utf-8, utf-16, cp1252, latin-1, cp1251, cp932"
+            f"{where}: there is no encoding {stated!r}; common ones are utf-8, utf-16, cp1252, "
+            "latin-1, cp1251, cp932"
         ) from None
     if name == "utf-8-sig":
         name = "utf-8"

@@ -82,7 +82,9 @@ def _sheet(titles: Sequence[str], wanted: str | int | None, path: Path, said: li
         raise InputError(f"{path} holds no sheet")
     if wanted is None:
         if len(titles) > 1:
-            said.append(f"{path} has {len(titles)} sheets ({', '.join(titles)}); the first, {titles[0]}, is read")
+            said.append(
+                f"{path} has {len(titles)} sheets ({', '.join(titles)}); the first, {titles[0]}, is read"
+            )
         return titles[0]
     if isinstance(wanted, int):
         if not 1 <= wanted <= len(titles):
@@ -113,13 +115,17 @@ def _column(name: str, values: Sequence[object]) -> tuple[Column, frozenset[str]
     """A column, and those of its answers that are text but look like something else."""
     filled = [value for value in values if _filled(value)]
     types = {type(value) for value in filled}
-    places, distinct = pd.factorize(np.array([(type(v), v) if _filled(v) else None for v in values] + [None], object))
+    places, distinct = pd.factorize(
+        np.array([(type(v), v) if _filled(v) else None for v in values] + [None], object)
+    )
     places = places[:-1]
     texts = [_text(value) for _, value in distinct]
     if types <= {datetime, date} and types and any("T" in text for text in texts):
         texts = [t if "T" in t else f"{t}T00:00:00" for t in texts]
     kinds, placed, spelling = encoded(texts, places)
-    strings = frozenset(value.strip() for kind, value in distinct if kind is str and not _plain(value.strip()))
+    strings = frozenset(
+        value.strip() for kind, value in distinct if kind is str and not _plain(value.strip())
+    )
     return Column(name, kinds, placed, dtype=_dtype(types, texts)), strings, spelling
 
 

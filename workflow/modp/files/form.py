@@ -108,7 +108,8 @@ class ExcelForm(Form):
 class LabelledForm(Form):
     """The form of a file of SPSS, Stata or SAS.
 
-    types : column -> how the file stores it: ``double``, ``float``, ``int32``, ``int16``, ``int8``, ``string``
+    types : column -> how the file stores it: ``double``, ``float``, ``int32``, ``int16``, ``int8`` or
+        ``string``
     formats : column -> its display format, such as ``F8.2``, ``%td`` or ``DATE9``
     widths : column -> bytes of a text
     labels : column -> what the file says that it is

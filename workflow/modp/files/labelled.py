@@ -14,7 +14,7 @@ from modp.files.kinds import encoded, number_text, spelt, taken
 from modp.files.moments import Scale, scale_of
 from modp.files.options import TableOptions
 from modp.files.stata import write_stata
-from modp.files.table import BLANK, Column, Table
+from modp.files.table import Column, Table
 
 READERS = {
     "spss": "read_sav",
@@ -110,7 +110,9 @@ def _column(
         single = meta.readstat_variable_types[name] == "float"
         texts, dtype = _numbers(found, declared, scale, single)
     kinds, placed, spelling = encoded(texts, places)
-    labels = {_label_key(v, text, scale, dtype): str(t) for v, t in meta.variable_value_labels.get(name, {}).items()}
+    labels = {
+        _label_key(v, text, scale, dtype): str(t) for v, t in meta.variable_value_labels.get(name, {}).items()
+    }
     missing = frozenset(t.strip() for t, hit in zip(texts, declared, strict=True) if hit and t.strip())
     if not text and kind in ("stata", "sas"):
         missing = frozenset(t for t, value in zip(texts, found, strict=True) if isinstance(value, str))

@@ -32,7 +32,7 @@ class Scale:
     months: int = 0
 
     def texts(self, values: Sequence[float]) -> list[str]:
-        """Return ISO texts, without a time of day if all are midnight; numbers where there is no such date."""
+        """Return ISO texts, without a time of day if all are midnight; numbers where no date is."""
         moments = [self._moment(value) for value in values]
         told = [m for m in moments if m is not None]
         days = all(moment % DAY == 0 for moment in told)

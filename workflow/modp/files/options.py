@@ -18,3 +18,7 @@ class TableOptions(Strict):
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     decimal: Literal[".", ","] | None = None
     sheet: str | int | None = None
+
+
+DETECTED = TableOptions()
+"""Nothing is stated, all is detected."""

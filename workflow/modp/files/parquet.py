@@ -111,11 +111,8 @@ def _iso(value: object) -> str:
 def write_parquet(path: Path, columns: Sequence[Column | None], rows: int, form: ParquetForm) -> None:
     """Write columns (None: blank) as a Parquet file; see :func:`modp.files.write.write`."""
     arrays, fields = [], []
-    for field, name, column in zip(form.schema, form.names, columns, strict=True):
-        if column is None:
-            array = pa.nulls(rows, field.type)
-        else:
-            array = _array(column, field.type, form, str(path))
+    for field, column in zip(form.schema, columns, strict=True):
+        array = pa.nulls(rows, field.type) if column is None else _array(column, field.type, form, path)
         arrays.append(array)
         fields.append(field.with_nullable(field.nullable or array.null_count > 0))
     schema = pa.schema(fields, _with_rows(form.schema.metadata, rows))
@@ -133,7 +130,7 @@ def _with_rows(metadata: dict[bytes, bytes] | None, rows: int) -> dict[bytes, by
     return {**metadata, b"pandas": json.dumps(remarks).encode()}
 
 
-def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: str) -> pa.Array:
+def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -> pa.Array:
     places = pa.array(column.places, mask=column.places == BLANK)
     if pa.types.is_dictionary(kind):
         listed = form.categories.get(column.name, pa.array([], kind.value_type))
@@ -147,16 +144,18 @@ def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: str) -> 
     return pc.fill_null(array, "") if column.name in form.empty else array
 
 
-def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: str) -> pa.Array:
+def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -> pa.Array:
     """The values of a column's kinds, of a file's type."""
     kinds = column.kinds
     try:
         if pa.types.is_boolean(kind):
             return pa.array([{"true": True, "false": False}[k.lower()] for k in kinds], kind)
         if pa.types.is_integer(kind):
-            return pa.array([_whole(k) for k in kinds], pa.int64() if kind != pa.uint64() else kind).cast(kind)
+            return pa.array([_whole(k) for k in kinds], pa.int64() if kind != pa.uint64() else kind).cast(
+                kind
+            )
         if pa.types.is_floating(kind):
-            return pa.array(numbers(kinds, column.name, where), pa.float64()).cast(kind)
+            return pa.array(numbers(kinds, column.name, str(where)), pa.float64()).cast(kind)
         if pa.types.is_date(kind):
             return pa.array([date.fromisoformat(k[:10]) for k in kinds], pa.date32()).cast(kind)
         if pa.types.is_timestamp(kind):

@@ -6,12 +6,12 @@ from pathlib import Path
 from modp.base.errors import InputError, did_you_mean
 from modp.files.content import ENDINGS, NAMES, REFUSED, ending, kind_of_ending, kind_of_file
 from modp.files.form import Form
-from modp.files.options import TableOptions
+from modp.files.options import DETECTED, TableOptions
 from modp.files.table import Table
 
 
 def read(
-    path: Path, options: TableOptions = TableOptions(), columns: Collection[str] | None = None
+    path: Path, options: TableOptions = DETECTED, columns: Collection[str] | None = None
 ) -> tuple[Table, Form]:
     """Read a table from a file, whatever program wrote it.
 

@@ -105,7 +105,9 @@ def _numbers(
     places = column.places if column is not None else np.full(rows, BLANK)
     ranks = np.array([missing_rank(kind) or 0 for kind in kinds] + [0])
     scale = scale_of("stata", form.formats.get(name, ""))
-    values = np.array([0.0 if r else _number(k, scale, name, where) for k, r in zip(kinds, ranks[:-1], strict=True)])
+    values = np.array(
+        [0.0 if r else _number(k, scale, name, where) for k, r in zip(kinds, ranks[:-1], strict=True)]
+    )
     absent = np.append(ranks[:-1] > 0, True)
     values = np.append(values, 0.0)
     kind = _storage(values[~absent], form.types[name])

@@ -21,7 +21,7 @@ from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_he
 from modp.files.encoding import Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
 from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
-from modp.files.options import TableOptions
+from modp.files.options import DETECTED, TableOptions
 from modp.files.table import Column, Table
 
 LARGEST = 8 << 30
@@ -291,6 +291,7 @@ def _commas(column: Column, delimiter: str, options: TableOptions) -> bool:
 
 def _with_points(kinds: np.ndarray, spelling: Spelling) -> tuple[np.ndarray, Spelling]:
     """Answers with a decimal point, and the spelling that gives them their comma back."""
+
     def pointed(text: str) -> str:
         return text.replace(",", ".") if COMMA.fullmatch(text.strip()) else text
 
@@ -366,7 +367,9 @@ class Stream:
                 said = delimited.wrong_width(self.where, line, odd[0].actual_columns, len(names))
                 raise InputError(said) from None
             if "invalid UTF8" in str(failure):
-                raise InputError(f"{self.where} is not in UTF-8 throughout; save it in that encoding") from None
+                raise InputError(
+                    f"{self.where} is not in UTF-8 throughout; save it in that encoding"
+                ) from None
             if "Empty CSV file" not in str(failure):  # a header without records is judged by the caller
                 raise InputError(f"{self.where} cannot be read as CSV: {failure}") from None
 
@@ -385,7 +388,7 @@ def opened_stream(file: IO[bytes], where: str) -> Stream:
         raise InputError(f"{where} is {REFUSED.get(kind) or NAMES[kind] + ', no CSV; save it as such'}")
     encoding = encoding_of(head, None, where, whole=False)
     text = head[len(encoding.mark) :].decode(encoding.name, "ignore")
-    preamble, delimiter, _ = _delimiter_of(text, TableOptions())
+    preamble, delimiter, _ = _delimiter_of(text, DETECTED)
     if not text.strip():
         raise InputError(f"{where} is empty")
     fields, end, _ = next(delimited.records(text[len(preamble) :], delimiter))
@@ -431,7 +434,10 @@ def _write_table(file: IO[bytes], columns: Sequence[Column | None], rows: int, f
     for start in range(0, rows, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, rows)
         parts = [
-            pc.take(texts, pa.array(np.full(stop - start, len(texts) - 1) if c is None else _at(c, start, stop, texts)))
+            pc.take(
+                texts,
+                pa.array(np.full(stop - start, len(texts) - 1) if c is None else _at(c, start, stop, texts)),
+            )
             for texts, c in zip(fields, columns, strict=True)
         ]
         lines = pc.binary_join_element_wise(*parts, form.delimiter).to_pylist()
