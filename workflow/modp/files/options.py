@@ -1,17 +1,24 @@
-"""How a file is to be read, where that is not found out by itself."""
+"""What a data set may say about its table where detection would guess wrong."""
 
 from typing import Literal
+
+from pydantic import Field
 
 from modp.base.config import Strict
 
 
 class TableOptions(Strict):
-    """What a dataset YAML may say of its file: ``encoding``, ``delimiter``, ``decimal`` sign, ``sheet``.
+    """How a table is to be read; what is left out is detected.
 
-    What is not said is found out.
+    ``encoding``, ``delimiter`` and ``decimal`` are of a text file (.csv, .tsv …), ``sheet`` (a name, or
+    a number from 1) is of an Excel workbook.
     """
 
     encoding: str | None = None
-    delimiter: str | None = None
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     decimal: Literal[".", ","] | None = None
     sheet: str | int | None = None
+
+
+DETECTED = TableOptions()
+"""Nothing is stated, all is detected."""

@@ -1,28 +1,25 @@
 """Reading PUMS files: the columns needed, from zips, CSVs or Parquet, as whole numbers or words."""
 
-import re
+import gzip
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO
+from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from modp.base.errors import InputError
+from modp.files.content import kind_of_file
+from modp.files.textual import members_of, opened_stream
 from modp.pums import vintages
 
-BATCH_BYTES = 16 << 20
 LARGEST_NUMBER = np.iinfo(np.int32).max
-CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
-LARGEST_MEMBER = 8 << 30
-"""Bytes of one unpacked CSV; the largest part of a national 5-year file is under 4 GB."""
 
 
 def read(
@@ -32,7 +29,8 @@ def read(
 
     Parameters
     ----------
-    paths : zips (every CSV inside is read), CSVs or Parquet files, in the order of the records
+    paths : zips (every CSV inside is read), CSVs (of any delimiter or encoding, also compressed by gzip)
+        or Parquet files, in the order of the records
     columns : the raw columns needed; where a file has one under another vintage's name
         (``vintages.RENAMES``) it is found there, and its codes are those of the name given here
     text : those of ``columns`` whose answers are words
@@ -42,6 +40,8 @@ def read(
     -------
     column name -> int32 of shape (n,), str objects for those in ``text``, float64 for those in
     ``optional``, masked where blank. A number may be written ``1``, ``01``, ``1.0`` or `` 1``.
+
+    A file whose columns are named in lower case is read as if they were in capitals.
 
     Raises
     ------
@@ -54,6 +54,7 @@ def read(
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
         for table in _tables(path):
+            table = _in_capitals(table, columns)
             wanted = vintages.sources(columns, table.names, table.where)
             wanted |= {c: at for c in optional if (at := vintages.source(c, table.names))}
             parts = {c: p for c, p in parts.items() if c in wanted}
@@ -79,28 +80,34 @@ class _Table:
 
 
 def _tables(path: Path) -> Iterator[_Table]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
+    named = path.name.lower()
+    if not named.endswith((".parquet", ".zip", ".csv", ".csv.gz")):
+        raise InputError(f"{path}: cannot read this kind of file; give .zip, .csv or .parquet")
+    kind = kind_of_file(path) if ".csv" in named[-7:] else named.rsplit(".", 1)[1]
+    if kind == "parquet":
         yield _parquet_table(path)
-    elif suffix == ".csv":
-        with path.open("rb") as file:
-            yield _csv_table(file, str(path))
-    elif suffix == ".zip":
+    elif kind == "zip":
         with _opened_zip(path) as archive:
-            for member in _data_members(archive, path):
+            for member in members_of(archive, str(path)):
                 where = f"{path}/{member.filename}"
                 with _damage_told(where), archive.open(member) as file:
                     yield _csv_table(file, where)
+    elif kind == "excel":
+        raise InputError(f"{path} is an Excel workbook; save its sheet as CSV")
+    elif kind == "gzip":
+        with _damage_told(str(path)), gzip.open(path) as unpacked:
+            yield _csv_table(cast(IO[bytes], unpacked), str(path))
     else:
-        raise InputError(f"{path}: cannot read this kind of file; give .zip, .csv or .parquet")
+        with path.open("rb") as file:
+            yield _csv_table(file, str(path))
 
 
 @contextmanager
 def _damage_told(where: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
-        raise InputError(f"{where} is damaged ({failure}); delete the zip and fetch it again") from None
+    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as failure:
+        raise InputError(f"{where} is damaged ({failure}); delete the file and fetch it again") from None
     except (RuntimeError, NotImplementedError) as failure:
         raise InputError(f"{where} cannot be unpacked: {failure}") from None
 
@@ -116,49 +123,33 @@ def _opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         ) from None
 
 
-def _data_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
-    members = [m for m in archive.infolist() if m.filename.lower().endswith(".csv")]
-    members = [m for m in members if not PurePosixPath(m.filename).name.startswith((".", "_"))]
-    named = [m for m in members if CENSUS_NAME.match(PurePosixPath(m.filename).name.lower())]
-    members = named or members  # beside Census's tables a zip may hold a dictionary
-    if not members:
-        raise InputError(f"{path} holds no CSV file, only: {', '.join(archive.namelist()) or 'nothing'}")
-    for member in members:
-        if member.file_size > LARGEST_MEMBER:
-            raise InputError(f"{path}/{member.filename} would unpack to {member.file_size:,} bytes; refused")
-    return sorted(members, key=lambda m: m.filename.lower())
-
-
 def _csv_table(file: IO[bytes], where: str) -> _Table:
-    header = file.readline().decode("utf-8-sig", errors="replace").strip().split(",")
-    names = [name.strip().strip('"') for name in header]
-    if names == [""]:
-        raise InputError(f"{where} is empty")
+    stream = opened_stream(file, where)
+    names = [name.strip() for name in stream.header]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{where} has two columns of the same name: {', '.join(twice)}")
 
     def batches(columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         with _damage_told(where):
-            yield from _csv_batches(file, names, columns, where)
+            yield from stream.batches(names, columns)
 
     return _Table(where, names, batches)
 
 
-def _csv_batches(
-    file: IO[bytes], names: Sequence[str], columns: Collection[str], where: str
-) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from pyarrow.csv.open_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BATCH_BYTES),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=sorted(columns), column_types=dict.fromkeys(columns, pa.string())
-            ),
-        )
-    except pa.ArrowInvalid as failure:
-        if "Empty CSV file" not in str(failure):  # a header without records is judged by the caller
-            raise InputError(f"{where} cannot be read as CSV: {failure}") from None
+def _in_capitals(table: _Table, columns: Sequence[str]) -> _Table:
+    """The table with its columns' names in capitals, if only so it has any of those wanted."""
+    spelt = {name.upper(): name for name in table.names}
+    if len(spelt) < len(table.names) or not any(c in spelt and c not in table.names for c in columns):
+        return table
+    if any(c in table.names for c in columns):
+        return table
+
+    def batches(wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
+        for batch in table.batches([spelt[name] for name in wanted]):
+            yield batch.rename_columns([name.upper() for name in batch.schema.names])
+
+    return _Table(table.where, list(spelt), batches)
 
 
 def _parquet_table(path: Path) -> _Table:

@@ -1,0 +1,201 @@
+"""Reading and writing Excel workbooks."""
+
+import re
+import zipfile
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from modp.base.errors import InputError, did_you_mean
+from modp.files.content import ending, honest_ending
+from modp.files.delimited import unique_names
+from modp.files.form import ExcelForm, Spelling
+from modp.files.kinds import encoded, number_text, spelt, taken
+from modp.files.options import TableOptions
+from modp.files.table import Column, Table
+
+ROWS_OF_FORMATS = 200
+"""Rows in which the number format of a column is looked for."""
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?")
+
+
+def read_excel(
+    path: Path, options: TableOptions, columns: Collection[str] | None, said: list[str]
+) -> tuple[Table, ExcelForm]:
+    """Read a sheet of a workbook; see :func:`modp.files.read.read`."""
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as failure:
+        raise InputError(f"{path} cannot be read as an Excel workbook: {failure}") from None
+    try:
+        sheet = book[_sheet(book.sheetnames, options.sheet, path, said)]
+        sheet.reset_dimensions()
+        title = sheet.title
+        values = [list(row) for row in sheet.iter_rows(values_only=True)]
+        above = next((at for at, row in enumerate(values) if any(map(_filled, row))), None)
+        if above is None:
+            raise InputError(f"{path}: the sheet {title!r} is empty")
+        last = max(at for at, row in enumerate(values) if any(map(_filled, row)))
+        width = max(at + 1 for row in values for at, value in enumerate(row) if _filled(value))
+        body = [(row + [None] * (width - len(row)))[:width] for row in values[above + 1 : last + 1]]
+        header = ["" if v is None else _text(v) for v in (values[above] + [None] * width)[:width]]
+        names, odd = unique_names(header, f"{path} ({title})")
+        formats: dict[str, str] = {}
+        for row in sheet.iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS):
+            for name, cell in zip(names, row, strict=False):
+                if cell.value is not None:
+                    formats.setdefault(name, cell.number_format)
+    finally:
+        book.close()
+    made, dtypes, words, spelling = [], {}, {}, {}
+    for at, name in enumerate(names):
+        column, strings, spelled = _column(name, [row[at] for row in body])
+        dtypes[name] = column.dtype
+        if strings:
+            words[name] = strings
+        if spelled != Spelling():
+            spelling[name] = spelled
+        if columns is None or name in columns:
+            made.append(column)
+    form = ExcelForm(
+        honest_ending(ending(path), "excel"),
+        tuple(names),
+        tuple(header),
+        spelling,
+        sheet=title,
+        above=above,
+        formats=formats,
+        dtypes=dtypes,
+        words=words,
+    )
+    return Table(tuple(made), (*said, *odd)), form
+
+
+def _sheet(titles: Sequence[str], wanted: str | int | None, path: Path, said: list[str]) -> str:
+    if not titles:
+        raise InputError(f"{path} holds no sheet")
+    if wanted is None:
+        if len(titles) > 1:
+            said.append(
+                f"{path} has {len(titles)} sheets ({', '.join(titles)}); the first, {titles[0]}, is read"
+            )
+        return titles[0]
+    if isinstance(wanted, int):
+        if not 1 <= wanted <= len(titles):
+            raise InputError(f"{path} has {len(titles)} sheets, counted from 1; there is no sheet {wanted}")
+        return titles[wanted - 1]
+    if wanted not in titles:
+        raise InputError(
+            f"{path} has no sheet {wanted!r}{did_you_mean(wanted, titles)} (it has: {', '.join(titles)})"
+        )
+    return wanted
+
+
+def _filled(value: object) -> bool:
+    return value is not None and value != ""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        return number_text(value)
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat()
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _column(name: str, values: Sequence[object]) -> tuple[Column, frozenset[str], Spelling]:
+    """A column, and those of its answers that are text but look like something else."""
+    filled = [value for value in values if _filled(value)]
+    types = {type(value) for value in filled}
+    places, distinct = pd.factorize(
+        np.array([(type(v), v) if _filled(v) else None for v in values] + [None], object)
+    )
+    places = places[:-1]
+    texts = [_text(value) for _, value in distinct]
+    if types <= {datetime, date} and types and any("T" in text for text in texts):
+        texts = [t if "T" in t else f"{t}T00:00:00" for t in texts]
+    kinds, placed, spelling = encoded(texts, places)
+    strings = frozenset(
+        value.strip() for kind, value in distinct if kind is str and not _plain(value.strip())
+    )
+    return Column(name, kinds, placed, dtype=_dtype(types, texts)), strings, spelling
+
+
+def _dtype(types: set[type], texts: Sequence[str]) -> str:
+    if types == {bool}:
+        return "boolean"
+    if types and types <= {int, float}:
+        return "integer" if not any("." in t or "e" in t or "n" in t for t in texts) else "number"
+    if types and types <= {datetime, date}:
+        return "datetime" if any("T" in text for text in texts) else "date"
+    return "text"
+
+
+def _plain(text: str) -> bool:
+    """Whether a text would be written as text."""
+    return isinstance(_value(text), str)
+
+
+def _value(text: str) -> object:
+    """What an answer is in a cell: a number, a date, a truth value or text."""
+    if text in ("True", "False"):
+        return text == "True"
+    if DAY.fullmatch(text) or MOMENT.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if number_text(number) == text:
+        return int(text) if number.is_integer() and abs(number) < 1e15 else number
+    return text
+
+
+def write_excel(path: Path, columns: Sequence[Column | None], rows: int, form: ExcelForm) -> None:
+    """Write columns (None: blank) as a workbook of one sheet; see :func:`modp.files.write.write`."""
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet(form.sheet)
+    for _ in range(form.above):
+        sheet.append([])
+    sheet.append([name or None for name in form.header])
+    formats = [form.formats.get(name, "General") for name in form.names]
+    cells = [_cells(column, rows, form) for column in columns]
+    for row in zip(*cells, strict=True):
+        written = []
+        for value, shown in zip(row, formats, strict=True):
+            if shown == "General" or value is None or isinstance(value, str):
+                written.append(value)
+                continue
+            cell = WriteOnlyCell(sheet, value)
+            cell.number_format = shown
+            written.append(cell)
+        sheet.append(written)
+    stamp = datetime(2000, 1, 1)
+    book.properties.created = book.properties.modified = stamp
+    book.save(path)
+
+
+def _cells(column: Column | None, rows: int, form: ExcelForm) -> np.ndarray:
+    if column is None:
+        return np.full(rows, None, object)
+    words = form.words.get(column.name, frozenset())
+    texts = spelt(column.kinds, form.spelling.get(column.name, Spelling()))
+    values = [
+        text if kind in words else (value if not isinstance(value := _value(kind), str) else text)
+        for kind, text in zip(column.kinds, texts, strict=True)
+    ]
+    return taken(values, column.places, None)

@@ -1,0 +1,150 @@
+"""Between a file's values and the texts of a column's answers."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from modp.base.errors import InputError
+from modp.files.form import Spelling
+from modp.files.table import BLANK, Column
+
+AROUND = " \t"
+"""What around an answer does not make it another one."""
+DECIMAL = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+WHOLE = re.compile(r"[-+]?\d+")
+
+
+def encoded(texts: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.ndarray, Spelling]:
+    """Make of texts the kinds of answers: blanks around them gone, the same ones together, empty ones out.
+
+    Parameters
+    ----------
+    texts : m texts, some of which may be the same or empty
+    places : (n,) integers, the index of each row's text, or ``BLANK``
+
+    Returns
+    -------
+    kinds : objects (at most m,)
+    places : int32 (n,), into ``kinds``
+    spelling : how the file writes them: of two spellings of one answer the more frequent one
+    """
+    raw = np.array(list(texts), object)
+    bare = np.array([text.strip(AROUND) for text in raw], object)
+    to, kinds = pd.factorize(bare)
+    kinds = np.asarray(kinds, object)
+    spelling = _spelling(raw, bare, np.bincount(places[places != BLANK], minlength=len(raw)))
+    empty = np.flatnonzero(kinds == "")
+    if len(empty):
+        to = np.where(to == empty[0], BLANK, to - (to > empty[0]))
+        kinds = np.delete(kinds, empty[0])
+    unchanged = len(kinds) == len(raw) and (to == np.arange(len(raw))).all()
+    placed = places if unchanged else np.append(to, BLANK)[places]
+    return kinds, placed.astype(np.int32, copy=False), spelling
+
+
+def _spelling(raw: np.ndarray, bare: np.ndarray, counts: np.ndarray) -> Spelling:
+    different = np.flatnonzero(raw != bare)
+    if not len(different):
+        return Spelling()
+    concerned = set(bare[different])
+    best: dict[str, tuple[int, str]] = {}
+    for text, kind, count in zip(raw, bare, counts, strict=True):
+        if kind in concerned and count > best.get(kind, (-1, ""))[0]:
+            best[kind] = (int(count), text)
+    texts = {kind: text for kind, (_, text) in best.items() if text != kind}
+    filled = [text for text, kind in zip(raw, bare, strict=True) if kind]
+    lengths, left = {len(text) for text in filled}, all(text == text.rstrip(AROUND) for text in filled)
+    right = all(text == text.lstrip(AROUND) for text in filled)
+    same = len(lengths) == 1 and (left or right)
+    blank = texts.pop("", "")
+    return Spelling({} if same else texts, blank, lengths.pop() if same else 0, left and same)
+
+
+def spelt(kinds: np.ndarray, spelling: Spelling) -> list[str]:
+    """Return the texts that a file writes for these answers."""
+    texts = [spelling.texts.get(kind, kind) for kind in kinds]
+    if spelling.comma:
+        texts = [t.replace(".", ",") if DECIMAL.fullmatch(t.strip(AROUND)) else t for t in texts]
+    if spelling.width:
+        fill = str.rjust if spelling.left else str.ljust
+        texts = [fill(text, spelling.width) for text in texts]
+    return texts
+
+
+def has_decimal_commas(kinds: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether these answers are numbers with a decimal comma, words for missing ones among them.
+
+    Parameters
+    ----------
+    kinds, counts : m texts, and how often each occurs
+
+    Returns
+    -------
+    True if some are like ``12,5``, none is like ``12.5`` or ``1,2,3``, and at least half of the rows
+    hold numbers
+    """
+    commas = np.array([COMMA.fullmatch(kind) is not None for kind in kinds], bool)
+    if not commas.any():
+        return False
+    if any(DECIMAL.fullmatch(kind) or (kind.count(",") > 1 and kind[0].isdigit()) for kind in kinds):
+        return False
+    numbers = commas | np.array([WHOLE.fullmatch(kind) is not None for kind in kinds], bool)
+    return 2 * int(counts[numbers].sum()) >= int(counts.sum())
+
+
+def column_of_dictionary(
+    name: str, array: pa.ChunkedArray, text: Callable[[object], str] = str, dtype: str = "text"
+) -> tuple[Column, Spelling]:
+    """Make a column of an Arrow dictionary array; ``text`` writes one of its values."""
+    array = array.unify_dictionaries().combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
+    places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)
+    values = array.dictionary.to_pylist()
+    if any(value is None for value in values):
+        lost = np.array([value is None for value in values] + [True])
+        places = np.where(lost[places], BLANK, places)
+    kinds, places, spelling = encoded(["" if v is None else text(v) for v in values], places)
+    return Column(name, kinds, places, dtype=dtype), spelling
+
+
+def column_of_values(
+    name: str, values: pa.Array | pa.ChunkedArray, text: Callable[[object], str], dtype: str
+) -> tuple[Column, Spelling]:
+    """Make a column of an Arrow array of any simple type."""
+    chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    return column_of_dictionary(name, chunked.dictionary_encode(), text, dtype)
+
+
+def number_text(value: object) -> str:
+    """Write a number shortest: ``33``, ``12.5``."""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, np.float32):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e7 else str(value)
+    number = float(value)  # type: ignore[arg-type]
+    return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+
+
+def numbers(kinds: Iterable[str], column: str, where: str) -> np.ndarray:
+    """Return answers as float64 (m,); raise InputError if one is not a number."""
+    values = []
+    for kind in kinds:
+        try:
+            values.append(float(kind))
+        except ValueError:
+            raise InputError(f"{where}: {column} holds numbers; {kind!r} cannot be written there") from None
+    return np.array(values, float)
+
+
+def taken(values: Sequence[object], places: np.ndarray, blank: object) -> np.ndarray:
+    """Return the value of each row, objects (n,), from those of the kinds and of a blank."""
+    pool = np.empty(len(values) + 1, object)
+    pool[:-1] = values
+    pool[-1] = blank
+    return pool[places]

@@ -1,0 +1,474 @@
+"""Reading and writing delimited text: .csv, .tsv, .txt, alone, compressed or in a zip."""
+
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from modp.base.errors import InputError
+from modp.files import delimited
+from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head
+from modp.files.encoding import Encoding, decoded, encoding_of
+from modp.files.form import Spelling, TextForm
+from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
+from modp.files.options import DETECTED, TableOptions
+from modp.files.table import Column, Table
+
+LARGEST = 8 << 30
+"""Bytes of one table when unpacked."""
+CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
+BLOCK = 4 << 20
+STREAM_BLOCK = 16 << 20
+ROWS_AT_ONCE = 50_000
+
+
+def read_text(
+    path: Path, packed: bool, options: TableOptions, columns: Collection[str] | None, said: list[str]
+) -> tuple[Table, TextForm]:
+    """Read a text table, ``packed`` by gzip or not; see :func:`modp.files.read.read`."""
+    data = _unpacked(path) if packed else path.read_bytes()
+    inner = kind_of_head(data[: 1 << 12]) if packed else None
+    if inner in NAMES:
+        raise InputError(f"{path} holds {NAMES[inner]}, compressed by gzip; unpack it")
+    suffix = honest_ending(ending(path), "text")
+    plain = suffix.removesuffix(".gz").removesuffix(".GZ")
+    suffix = suffix if packed == (suffix != plain) else plain + ".gz" * packed
+    return _table(_opened(data, options, str(path)), options, columns, said, suffix)
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as file:
+            data = file.read(LARGEST + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as failure:
+        raise InputError(f"{path} is damaged ({failure}); fetch or make it again") from None
+    return _bounded(data, str(path))
+
+
+def _bounded(data: bytes, where: str) -> bytes:
+    if len(data) > LARGEST:
+        raise InputError(f"{where} would unpack to more than {LARGEST:,} bytes; refused")
+    return data
+
+
+def members_of(archive: zipfile.ZipFile, where: str) -> list[zipfile.ZipInfo]:
+    """Return the tables in a zip, in the order of their names: Census's own if there are any.
+
+    Raises
+    ------
+    InputError
+        if there is none, or one would be too large when unpacked
+    """
+    files = [m for m in archive.infolist() if not m.is_dir()]
+    files = [m for m in files if not PurePosixPath(m.filename).name.startswith((".", "_"))]
+    members = [m for m in files if m.filename.lower().endswith(".csv")]
+    named = [m for m in members if CENSUS_NAME.match(PurePosixPath(m.filename).name.lower())]
+    members = named or members  # beside Census's tables a zip may hold a dictionary
+    if not members:
+        members = [m for m in files if m.filename.lower().endswith((".tsv", ".tab", ".txt"))]
+        members = members if len(members) == 1 else []  # one table, or several texts about it
+    if not members:
+        raise InputError(f"{where} holds no CSV file, only: {', '.join(archive.namelist()) or 'nothing'}")
+    for member in members:
+        if member.file_size > LARGEST:
+            raise InputError(f"{where}/{member.filename} would unpack to {member.file_size:,} bytes; refused")
+    return sorted(members, key=lambda m: m.filename.lower())
+
+
+def read_zip(
+    path: Path, options: TableOptions, columns: Collection[str] | None, said: list[str]
+) -> tuple[Table, TextForm]:
+    """Read the tables in a zip, one below the other; see :func:`modp.files.read.read`."""
+    parts: list[_Opened] = []
+    names: list[str] = []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in members_of(archive, str(path)):
+                where = f"{path}/{member.filename}"
+                with archive.open(member) as file:
+                    data = _bounded(file.read(LARGEST + 1), where)
+                parts.append(_opened(data, options, where))
+                names.append(member.filename)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
+        raise InputError(f"{path} is damaged or no zip file ({failure}); fetch or make it again") from None
+    except (RuntimeError, NotImplementedError) as failure:
+        raise InputError(f"{path} cannot be unpacked: {failure}") from None
+    first, *others = parts
+    for other in others:
+        if other.header != first.header:
+            raise InputError(
+                f"{path} holds tables with different columns ({first.where} and {other.where}); "
+                "take the one that is meant out of the zip"
+            )
+    if others:
+        said.append(f"{path} holds {len(parts)} tables of the same columns, read one below the other")
+    table, form = _table(first, options, columns, said, ".zip", others)
+    return table, replace(form, ending=honest_ending(ending(path), "zip"), member=names[0])
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A text table whose header is read: the rest as UTF-8, and how it was written."""
+
+    where: str
+    header: list[str]
+    header_quoted: bool
+    rest: bytes
+    delimiter: str
+    line_end: str
+    ended: bool
+    encoding: Encoding
+    preamble: str
+    said: tuple[str, ...]
+
+
+def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
+    refused = REFUSED.get(kind_of_head(data[: 1 << 12]) or "")
+    if refused:
+        raise InputError(f"{where} is {refused}")
+    encoding = encoding_of(data, options.encoding, where)
+    if encoding.name in ("utf-8", "ascii"):
+        if options.encoding is not None or encoding.mark:
+            decoded(data, encoding, where)  # a byte that is not of it is refused
+        utf8 = data[len(encoding.mark) :] if encoding.mark else data
+    else:
+        utf8 = decoded(data, encoding, where).encode("utf-8", "surrogatepass")
+    start = utf8[: 1 << 20].decode("utf-8", "ignore")
+    preamble, delimiter, told = _delimiter_of(start, options)
+    body = start[len(preamble) :]
+    if not body.strip():
+        raise InputError(f"{where} is empty")
+    fields, end, line_end = next(delimited.records(body, delimiter))
+    skip = len((preamble + body[:end]).encode())
+    said = [encoding.said] if encoding.said else []
+    said += [f"{where}: the delimiter is {_spoken(delimiter)}"] if told and delimiter != "," else []
+    filled = [field for field in fields if field]
+    return _Opened(
+        where,
+        [delimited.bare(field) for field in fields],
+        bool(filled) and all(field[0] == '"' for field in filled),
+        utf8[skip:],
+        delimiter,
+        line_end or "\n",
+        bool(line_end),
+        encoding,
+        preamble,
+        tuple(said),
+    )
+
+
+def _delimiter_of(text: str, options: TableOptions) -> tuple[str, str, bool]:
+    """What stands before the header, the delimiter, and whether that was found out."""
+    line = delimited.PREAMBLE.match(text)
+    preamble = line[0] if line else ""
+    if options.delimiter:
+        return preamble, options.delimiter, False
+    return (preamble, line[1], True) if line else ("", delimited.sniffed(text), True)
+
+
+def _spoken(delimiter: str) -> str:
+    return "a tab" if delimiter == "\t" else f"{delimiter!r}"
+
+
+def _table(
+    opened: _Opened,
+    options: TableOptions,
+    columns: Collection[str] | None,
+    said: list[str],
+    suffix: str,
+    others: Sequence[_Opened] = (),
+) -> tuple[Table, TextForm]:
+    where = opened.where
+    names, odd = delimited.unique_names(opened.header, where)
+    width = len(names)
+    wanted = [at for at, name in enumerate(names) if columns is None or name in columns]
+    parts = [_parsed(part, width, wanted) for part in (opened, *others)]
+    text = opened.rest[: delimited.QUOTES_SEEN].decode("utf-8", "ignore")
+    quotes = _quoting(text, opened, width)
+    made: list[Column] = []
+    spelling: dict[str, Spelling] = {}
+    commas: list[str] = []
+    for position, at in enumerate(wanted):
+        array = pa.chunked_array([chunk for part in parts for chunk in part[position].chunks], _TEXT)
+        column, spelled = column_of_dictionary(names[at], array)
+        spelled = replace(
+            spelled,
+            quoted=quotes[at].quoted,
+            bare=quotes[at].bare,
+            blank_quoted=quotes[at].blank_quoted,
+        )
+        if _commas(column, opened.delimiter, options):
+            commas.append(column.name)
+            kinds, spelled = _with_points(column.kinds, spelled)
+            column = replace(column, kinds=kinds)
+        made.append(column)
+        spelling[column.name] = spelled
+    for at in set(range(width)) - set(wanted):
+        spelling[names[at]] = quotes[at]
+    if commas and options.decimal is None:
+        some = ", ".join(commas[:3]) + (" …" if len(commas) > 3 else "")
+        said = [*said, f"{where}: numbers have a decimal comma ({some})"]
+    form = TextForm(
+        suffix,
+        tuple(names),
+        tuple(opened.header),
+        spelling,
+        delimiter=opened.delimiter,
+        line_end=opened.line_end,
+        encoding=opened.encoding.name,
+        mark=opened.encoding.mark,
+        preamble=opened.preamble,
+        header_quoted=opened.header_quoted,
+        ends_with_line=opened.rest.endswith((b"\n", b"\r")) or (not opened.rest and opened.ended),
+    )
+    return Table(tuple(made), (*said, *opened.said, *odd)), form
+
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
+    """The wanted columns of one text, as dictionaries."""
+    names = [str(at) for at in range(width)]
+    used = [names[at] for at in wanted] or names[:1]
+    if not opened.rest.strip(b"\r\n") and (width > 1 or not opened.rest):
+        return [pa.chunked_array([], _TEXT) for _ in wanted]
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(opened.rest),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=opened.delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=used,
+                column_types=dict.fromkeys(names, _TEXT),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid as failure:
+        header = _header_text(opened)
+        text = header + opened.rest.decode("utf-8", "replace")
+        delimited.require_widths(text, opened.delimiter, width, opened.where, len(header))
+        raise InputError(
+            f"{opened.where} cannot be read as CSV: {failure}; is a double quote not closed?"
+        ) from None
+    return [table.column(names[at]) for at in wanted]
+
+
+def _header_text(opened: _Opened) -> str:
+    """As many lines as stand before the records, for counting them."""
+    inside = sum(name.count("\n") for name in opened.header)
+    return opened.preamble + "\n" * inside + opened.line_end
+
+
+def _quoting(text: str, opened: _Opened, width: int) -> list[Spelling]:
+    if '"' not in text:
+        return [Spelling()] * width
+    rows = []
+    for fields, end, _ in delimited.records(text, opened.delimiter):
+        if len(fields) == width and (end < len(text) or len(text) == len(opened.rest)):
+            rows.append(fields)
+    return delimited.quoting(rows, width, opened.delimiter)
+
+
+def _commas(column: Column, delimiter: str, options: TableOptions) -> bool:
+    if options.decimal == "." or (options.decimal is None and delimiter == ","):
+        return False
+    return has_decimal_commas(column.kinds, column.counts)
+
+
+def _with_points(kinds: np.ndarray, spelling: Spelling) -> tuple[np.ndarray, Spelling]:
+    """Answers with a decimal point, and the spelling that gives them their comma back."""
+
+    def pointed(text: str) -> str:
+        return text.replace(",", ".") if COMMA.fullmatch(text.strip()) else text
+
+    texts = {pointed(kind): pointed(text) for kind, text in spelling.texts.items()}
+    bare = frozenset(pointed(kind) for kind in spelling.bare)
+    kinds = np.array([pointed(kind) for kind in kinds], object)
+    return kinds, replace(spelling, texts=texts, bare=bare, comma=True)
+
+
+class _After(io.RawIOBase):
+    """A file from behind its header on: what was read with the header, then the rest."""
+
+    def __init__(self, start: bytes, file: IO[bytes]):
+        self.start, self.file = start, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+        data = self.start[: len(buffer)] or self.file.read(len(buffer))
+        self.start = self.start[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A text table that is read in batches: its header, and the rest of the file."""
+
+    where: str
+    header: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    rest: IO[bytes]
+
+    def batches(self, names: Sequence[str], wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns as texts, blank where empty, once.
+
+        Parameters
+        ----------
+        names : of all columns, which must differ
+        wanted : those to read
+
+        Raises
+        ------
+        InputError
+            naming the line whose number of values is not the header's
+        """
+        odd: list[pyarrow.csv.InvalidRow] = []
+
+        def keep(row: pyarrow.csv.InvalidRow) -> str:
+            odd.append(row)
+            return "error"
+
+        try:
+            yield from pyarrow.csv.open_csv(
+                self.rest,
+                read_options=pyarrow.csv.ReadOptions(
+                    column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding
+                ),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=keep
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    include_columns=sorted(wanted), column_types=dict.fromkeys(wanted, pa.string())
+                ),
+            )
+        except UnicodeDecodeError:
+            raise InputError(f"{self.where} is not in {self.encoding} throughout; save it in UTF-8") from None
+        except pa.ArrowInvalid as failure:
+            if odd and odd[0].number is not None:
+                line = f"line {odd[0].number + 1:,}"
+                said = delimited.wrong_width(self.where, line, odd[0].actual_columns, len(names))
+                raise InputError(said) from None
+            if "invalid UTF8" in str(failure):
+                raise InputError(
+                    f"{self.where} is not in UTF-8 throughout; save it in that encoding"
+                ) from None
+            if "Empty CSV file" not in str(failure):  # a header without records is judged by the caller
+                raise InputError(f"{self.where} cannot be read as CSV: {failure}") from None
+
+
+def opened_stream(file: IO[bytes], where: str) -> Stream:
+    """Read the header of a text table that is too large to be held whole; ``where`` names it.
+
+    Raises
+    ------
+    InputError
+        if it is empty, or holds something else than text
+    """
+    head = file.read(1 << 20)
+    kind = kind_of_head(head)
+    if kind:
+        raise InputError(f"{where} is {REFUSED.get(kind) or NAMES[kind] + ', no CSV; save it as such'}")
+    encoding = encoding_of(head, None, where, whole=False)
+    text = head[len(encoding.mark) :].decode(encoding.name, "ignore")
+    preamble, delimiter, _ = _delimiter_of(text, DETECTED)
+    if not text.strip():
+        raise InputError(f"{where} is empty")
+    fields, end, _ = next(delimited.records(text[len(preamble) :], delimiter))
+    skip = len(encoding.mark) + len(text[: len(preamble) + end].encode(encoding.name))
+    header = tuple(delimited.bare(field) for field in fields)
+    rest = io.BufferedReader(_After(head[skip:], file), STREAM_BLOCK)
+    return Stream(where, header, delimiter, encoding.name, rest)
+
+
+def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
+    """Write columns (None: blank) as delimited text; see :func:`modp.files.write.write`."""
+    if form.member:
+        info = zipfile.ZipInfo(form.member)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(path, "w") as archive, archive.open(info, "w", force_zip64=True) as file:
+            _write_table(file, columns, rows, form)
+    elif form.ending.lower().endswith(".gz"):
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
+            io.BufferedWriter(packed, 1 << 20) as file,  # type: ignore[type-var]
+        ):
+            _write_table(file, columns, rows, form)
+    else:
+        with path.open("wb") as file:
+            _write_table(file, columns, rows, form)
+
+
+def _write_table(file: IO[bytes], columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
+    header = form.delimiter.join(
+        delimited.quoted(name)
+        if (form.header_quoted and name) or delimited.must_be_quoted(name, form.delimiter)
+        else name
+        for name in form.header
+    )
+    file.write(form.mark + _bytes(form.preamble + header, form))
+    if rows or form.ends_with_line:
+        file.write(_bytes(form.line_end, form))
+    fields = [
+        _fields(column, form.spelling.get(name, Spelling()), form.delimiter)
+        for name, column in zip(form.names, columns, strict=True)
+    ]
+    for start in range(0, rows, ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, rows)
+        parts = [
+            pc.take(
+                texts,
+                pa.array(np.full(stop - start, len(texts) - 1) if c is None else _at(c, start, stop, texts)),
+            )
+            for texts, c in zip(fields, columns, strict=True)
+        ]
+        lines = pc.binary_join_element_wise(*parts, form.delimiter).to_pylist()
+        text = form.line_end.join(lines)
+        last = stop == rows and not form.ends_with_line
+        file.write(_bytes(text + ("" if last else form.line_end), form))
+
+
+def _at(column: Column, start: int, stop: int, texts: pa.Array) -> np.ndarray:
+    places = column.places[start:stop]
+    return np.where(places < 0, len(texts) - 1, places)
+
+
+def _fields(column: Column | None, spelling: Spelling, delimiter: str) -> pa.Array:
+    """The fields of a column's kinds as they stand in the file, and after them that of a blank."""
+    kinds = column.kinds if column is not None else np.array([], object)
+    texts = [
+        delimited.quoted(text)
+        if (spelling.quoted and kind not in spelling.bare) or delimited.must_be_quoted(text, delimiter)
+        else text
+        for kind, text in zip(kinds, spelt(kinds, spelling), strict=True)
+    ]
+    blank = delimited.quoted(spelling.blank) if spelling.blank_quoted else spelling.blank
+    return pa.array([*texts, blank], pa.string())
+
+
+def _bytes(text: str, form: TextForm) -> bytes:
+    try:
+        return text.encode(form.encoding)
+    except UnicodeEncodeError as failure:
+        raise InputError(
+            f"{text[failure.start]!r} cannot be written in {form.encoding}, the encoding of the input; "
+            "save the input in UTF-8"
+        ) from None
