@@ -20,6 +20,9 @@ FEW = 20
 WIDE = 300
 """Of more kinds than these, the least frequent are one category."""
 
+ROUND = 0.7
+"""Numbers with leading zeros are amounts, not codes, if so many records' are multiples of ten."""
+
 MOST_WORDS = 10
 """Answers that are no numbers and may stand among numbers."""
 
@@ -51,8 +54,8 @@ def as_numbers(look: Look) -> Decision | None:
     """Return the decision that a column holds numbers to be cut into classes, or None.
 
     They are numbers if they are of more than 20 kinds, or of fewer that mostly occur once or twice and are
-    not small; with at most ten kinds of words among them; not written with leading zeros, of no name that
-    means a code, and without labels of their own.
+    not small; with at most ten kinds of words among them; no codes by name or leading zeros; and without
+    labels that say more than the number.
     """
     numeric = ~np.isnan(look.values) & ~look.declared
     words = int(np.isnan(look.values).sum())
@@ -68,18 +71,18 @@ def as_numbers(look: Look) -> Decision | None:
     return _in_classes(look, look.values, None, False)
 
 
-def as_categories(look: Look) -> Decision:
+def as_categories(look: Look, widest: int = WIDE) -> Decision:
     """Return the decision that a column's answers are categories as they are.
 
-    Up to 300 kinds are a category each; of more, the least frequent together are the 300th, since the time
-    that a model takes grows with the square of the number of categories.
+    Up to ``widest`` kinds are a category each; of more, the least frequent together are the last, since the
+    time that a model takes grows with the square of the number of categories.
     """
     kinds = _in_order(look)
     label = told_apart({kind: look.label(kind) for kind in kinds})
     counts = dict(zip(look.kinds, look.counts.tolist(), strict=True))
     own = set(kinds)
-    if len(kinds) > WIDE:
-        own = set(sorted(kinds, key=lambda kind: -counts[kind])[: WIDE - 1])
+    if len(kinds) > widest:
+        own = set(sorted(kinds, key=lambda kind: -counts[kind])[: widest - 1])
     rare = [kind for kind in kinds if kind not in own]
     whole = all(plain_whole(kind) for kind in kinds)
     made = _whole_categories(kinds, label, rare, look.blanks > 0) if whole else _words(kinds, label, rare)
@@ -93,7 +96,7 @@ def as_categories(look: Look) -> Decision:
     if rare:
         records = sum(counts[kind] for kind in rare)
         why = (
-            f"{many}: the {WIDE - 1} most frequent are a category each, the other {len(rare):,} "
+            f"{many}: the {widest - 1} most frequent are a category each, the other {len(rare):,} "
             f"({share(records, look.rows)} of the rows) are one"
         )
     return Decision(look.column.name, "categories", why, {**recipe, "categories": made})
@@ -112,7 +115,9 @@ def _in_classes(look: Look, values: np.ndarray, form: str | None, ambiguous: boo
     if not usual.any():
         return None
     numbers, counts = _merged_equal(values[usual], look.counts[usual])
-    odd = {value: why for value, why in spikes(numbers, counts).items() if form is None or value == int(value)}
+    odd = {
+        value: why for value, why in spikes(numbers, counts).items() if form is None or value == int(value)
+    }
     odd = {} if len(odd) == len(numbers) else odd
     rest = np.isin(numbers, list(odd), invert=True)
     smallest = least(int(counts.sum()))
@@ -153,15 +158,17 @@ def _why(
     else:
         apart = list(odd.values())
         why = f"{kinds:,} different numbers, cut at round places near quantiles into {_classes(classes)}"
+    notes = [f"{text} is a category of its own" for text in apart]
     if apart:
         why += f"; apart: {', '.join(apart)}"
     if own:
         why += f"; {len(own)} that the file labels or declares missing, a category each"
     if words:
         why += f"; beside them the word{'s' * (len(words) > 1)} {', '.join(sorted(words))}"
-    notes = [f"{text} is a category of its own" for text in apart]
     if ambiguous:
-        notes.append(f"every date could be read in two ways; taken is {form}")
+        doubt = f"every date could be read with day and month the other way round; taken is {form}"
+        why += f"; {doubt}"
+        notes.append(doubt)
     return why, tuple(notes)
 
 
@@ -235,11 +242,17 @@ def _in_order(look: Look) -> list[str]:
 
 
 def _are_codes(look: Look) -> bool:
-    """Whether numbers are codes: by leading zeros, or by name where they are whole and not too many."""
-    if any(re.match(r"0[0-9]", kind) for kind in look.kinds):
+    """Whether whole numbers are codes: by their name, or by leading zeros.
+
+    Leading zeros alone also pad amounts to one width. Such are more than 300 kinds, or mostly round.
+    """
+    whole = bool((np.isnan(look.values) | (look.values % 1 == 0)).all())
+    if whole and CODES.fullmatch(joined(look.column.name)):
         return True
-    whole = np.isnan(look.values) | (look.values % 1 == 0)
-    return bool(CODES.fullmatch(joined(look.column.name)) and whole.all())
+    if not any(re.match(r"0[0-9]", kind) for kind in look.kinds):
+        return False
+    rounded = look.counts[look.values % 10 == 0].sum() >= ROUND * look.answered
+    return not (len(look.kinds) > WIDE or (len(look.kinds) > FEW and rounded))
 
 
 def _labels_say_more(look: Look) -> bool:

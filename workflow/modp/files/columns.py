@@ -5,12 +5,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from modp.files import keys
-from modp.files.answers import as_categories, as_dates, as_numbers
-from modp.files.decision import Decision
+from modp.files.answers import WIDE, as_categories, as_dates, as_numbers
+from modp.files.decision import Decision, size
 from modp.files.look import Look, share
 from modp.files.naming import question_names
 from modp.files.table import Table
 from modp.survey.codebook import MAX_CATEGORIES
+
+ENOUGH = 1500
+"""Categories altogether that a table is held to by merging rare answers of its widest columns."""
+
+NARROW = 60
+"""Categories that each column keeps nevertheless."""
 
 LONG = 25
 """Letters of an answer, on average, from which on it is no code but a text."""
@@ -21,16 +27,33 @@ def decide(table: Table) -> list[Decision]:
 
     A column is left out where it says nothing (all blank, constant) or where each answer is one person's
     (identifiers, free text) or there are too many words; weights and the key of households are told by
-    name and by behaviour; all others become questions, of categories, numbers or dates.
+    name and by behaviour; all others become questions, of categories, numbers or dates. A table of more than
+    1,500 categories gets fewer, as :func:`_narrowed` says.
     """
     names = tuple(table.names)
     looks = [
-        Look(column, name, names)
-        for column, name in zip(table.columns, question_names(names), strict=True)
+        Look(column, name, names) for column, name in zip(table.columns, question_names(names), strict=True)
     ]
     known = [look for look in looks if left_out(look) is None]
     about = {decision.column: decision for decision in about_records(known)}
-    return [about.get(look.column.name) or decide_one(look) for look in looks]
+    decisions = [about.get(look.column.name) or decide_one(look) for look in looks]
+    return _narrowed(looks, decisions)
+
+
+def _narrowed(looks: Sequence[Look], decisions: list[Decision]) -> list[Decision]:
+    """Decisions with rare answers merged where the table has too many categories for a quick fit.
+
+    Every column may have as many categories as keep the table within 1,500, but 60 at least, 300 at most.
+    """
+    sizes = np.array([size(decision) for decision in decisions])
+    wide = np.array([decision.kind == "categories" for decision in decisions])
+    limits = range(WIDE, NARROW - 1, -1)
+    held = (limit for limit in limits if np.where(wide, np.minimum(sizes, limit), sizes).sum() <= ENOUGH)
+    limit = next(held, NARROW)
+    return [
+        as_categories(look, limit) if decision.kind == "categories" and len(look.kinds) > limit else decision
+        for look, decision in zip(looks, decisions, strict=True)
+    ]
 
 
 def about_records(looks: Sequence[Look]) -> list[Decision]:
@@ -93,7 +116,7 @@ def as_many_words(look: Look) -> Decision | None:
     if len(look.kinds) <= MAX_CATEGORIES:
         return None
     why = (
-        f"{len(look.kinds):,} different answers that are no numbers, more than {MAX_CATEGORIES:,}; "
+        f"{len(look.kinds):,} different words or codes, more than {MAX_CATEGORIES:,}; "
         "merge them into fewer in the file to keep the column"
     )
     return Decision(look.column.name, "many words", why)

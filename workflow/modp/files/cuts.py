@@ -12,8 +12,9 @@ from modp.survey.numbers import amount
 CLASSES = 10
 """Classes of about equal size that many numbers are cut into."""
 
-SLACK = 0.25
-"""How far a cut may be off its quantile for the sake of a rounder number, in classes."""
+SLACKS = (0.25, 0.5)
+"""How far a cut may be off its quantile for the sake of a rounder number, in classes; the second where there
+is no place for one within the first."""
 
 SPIKE = 4
 """A value given so many times as often as those around it is a spike."""
@@ -40,8 +41,9 @@ def quantile_cuts(
     for k in range(1, classes if len(below) else 0):
         off = np.abs(below - k * total / classes)
         best = int(np.argmin(off))
-        gaps = np.flatnonzero(off <= SLACK * total / classes)
-        first, last = (gaps[0], gaps[-1]) if len(gaps) else (best, best)
+        within = (np.flatnonzero(off <= slack * total / classes) for slack in SLACKS)
+        gaps = next((part for part in within if len(part)), [best])
+        first, last = gaps[0], gaps[-1]
         found.add(choose(values[first], values[last + 1], values[best + 1]))
     return merged(sorted(cut for cut in found if cut is not None), values, counts, smallest)
 
@@ -163,7 +165,7 @@ def _odd_end(values: np.ndarray, counts: np.ndarray, at: int, rest: np.ndarray, 
     often = counts[at] >= least(total)
     code = _looks_like_code(float(values[at]))
     if gap > spread:
-        return ", far from all others: perhaps a code for no answer" if often or code else None
+        return ", far from all others: perhaps no answer, or a top code" if often or code else None
     usual = float(np.median(np.diff(inner)))
     of_codes = values[at] < 0 and all(v >= 0 or _looks_like_code(float(v)) for v in values[: at + 1])
     lonely = of_codes and inner[0] >= -9 and np.sum(inner < 0) < 5

@@ -48,10 +48,9 @@ def written_as(kinds: Sequence[str], name: str) -> tuple[str, bool] | None:
         others = len(kinds) - len(like)
         if not like or others > MOST_WORDS or others > len(like):
             continue
-        if forms == ["%Y%m%d"] and not _NAMED.search(joined(name)):
-            # Any eight digits that are no dates show that these are other numbers.
-            if others or not all(re.match(r"19|20", kind) for kind in like) or len(like) < 10:
-                return None
+        named = _NAMED.search(joined(name)) or forms != ["%Y%m%d"]
+        if not named and (others or len(like) < 10 or not all(re.match(r"19|20", kind) for kind in like)):
+            return None
         fitting = [form for form in forms if _all_dates(like, form)]
         if fitting:
             return fitting[0], len(fitting) > 1

@@ -34,3 +34,15 @@ class Decision:
     why: str
     recipe: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+
+
+def size(decision: Decision) -> int:
+    """Return how many categories the question has; 0 for a column that is none."""
+    if decision.recipe is None:
+        return 0
+    blank = "missing" in decision.recipe
+    classes = decision.recipe.get("numbers")
+    if classes is None:
+        return len(decision.recipe["categories"]) + blank
+    parts = len(classes["cuts"]) + len(classes.get("apart", ())) + len(classes.get("words", ()))
+    return 1 + parts + blank

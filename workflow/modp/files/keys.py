@@ -14,7 +14,7 @@ WEIGHT = re.compile(
     r"(wt|wts|wgt|wght|wgtp|weight|weights)(final|fin|finl|norm|normed|ppen|s|p|(mec|int)[0-9]yr)?"
     r"|gewicht|hrf|hochrechnungsfaktor|poids|ponderation|ponderador|pondera|factorexpansion|facexp|fexp"
 )
-"""Names of survey weights, written in one. Flags (FPWGTP) and bodily weight (birthweight, weight_kg) are none."""
+"""Names of survey weights, written in one; flags (FPWGTP) and bodies' (birthweight, weight_kg) are none."""
 
 BARE = ("wt", "wts", "wgt", "weight", "weights", "gewicht", "poids")
 BODILY = {"height", "hgt", "ht", "bmi", "stature", "groesse", "größe", "taille", "waist"}
@@ -28,7 +28,9 @@ HOUSEHOLD = re.compile(
     r"fam(ily)?(id|no|nr|num|number|key)|family|haushalt(s?(id|nr|nummer))?|idmen(age)?|menage|hogar(id)?|"
     r"idhogar"
 )
-CLUSTER = re.compile(r"cluster(id|no|nr|number)?|psu(id|no)?|upm|primarysamplingunit|(village|school|class)id")
+CLUSTER = re.compile(
+    r"cluster(id|no|nr|number)?|psu(id|no)?|upm|primarysamplingunit|(village|school|class)id"
+)
 
 MOST_IN_HOUSEHOLD = 10
 """Rows that share a household's key, on average, at most."""
@@ -39,7 +41,9 @@ ENOUGH_GROUPS = 100
 """A key under a name that does not say so has at least so many values."""
 
 IDENTIFIERS = {"id", "uuid", "guid", "key", "nr", "no", "num", "number", "index", "serial", "serialno", "pid"}
-IDENTIFIER = re.compile(r"(case|resp|respondent|person|pers|record|row|sample|subject|patient|user|ind)?id|.*idnr")
+IDENTIFIER = re.compile(
+    r"(case|resp|respondent|person|pers|record|row|sample|subject|patient|user|ind)?id|.*idnr"
+)
 
 
 def is_weight(look: Look) -> bool:
