@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -125,8 +126,8 @@ def _in_classes(look: Look, values: np.ndarray, form: str | None, ambiguous: boo
         cuts, unit = cut_days(numbers[rest], counts[rest], smallest)
     else:
         cuts, unit = cut_numbers(numbers[rest], counts[rest], smallest), ""
-    write = _written_day if form else _written
-    apart = {**own, **{value: write(value) if form else said(value) for value in odd}}
+    write: Callable[[float], int | float | str] = _written_day if form else _written
+    apart = {**own, **{value: _written_day(value) if form else said(value) for value in odd}}
     words = [kind for kind, number in zip(look.kinds, known, strict=True) if not number]
     labels = told_apart(
         {**{write(v): apart[v] for v in sorted(apart)}, **{word: look.label(word) for word in sorted(words)}}

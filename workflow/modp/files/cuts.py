@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from modp.files.look import RECORDS, SHARE, least, said, share
+from modp.files.look import RECORDS, least, said, share
 from modp.survey.numbers import amount
 
 CLASSES = 10
@@ -124,11 +124,11 @@ def spikes(values: np.ndarray, counts: np.ndarray) -> dict[float, str]:
     total = int(counts.sum())
     smallest = least(total)
     found: dict[float, str] = {}
-    for k in np.flatnonzero(counts >= max(total / CLASSES, smallest)):
+    for k in np.flatnonzero(counts >= max(total / CLASSES, smallest)).tolist():
         found[float(values[k])] = _remark(values, counts, k, "")
-    zero = np.flatnonzero(values == 0)
-    if len(zero) and counts[zero[0]] >= max(SHARE * total, smallest) and _is_spike(counts, int(zero[0])):
-        found[0.0] = _remark(values, counts, zero[0], "")
+    for k in np.flatnonzero(values == 0).tolist():
+        if counts[k] >= smallest and _is_spike(counts, k):
+            found[0.0] = _remark(values, counts, k, "")
     for ends in (range(len(values) - 1, 0, -1), range(len(values) - 1)):
         rest = np.isin(values, list(found), invert=True)
         for k in ends:
