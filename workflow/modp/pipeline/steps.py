@@ -13,6 +13,7 @@ class Step:
 
 
 STEPS = {
+    "init": Step("look at a table of your own: write its dataset YAML and its question set"),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),

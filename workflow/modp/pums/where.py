@@ -156,7 +156,9 @@ class Dataset(Strict):
             return []
         first, _, last = self.replicates.partition("..")
         stem = first.rstrip("0123456789")
-        return [f"{stem}{number}" for number in range(int(first[len(stem) :]), int(last) + 1)]
+        start = first[len(stem) :]
+        width = len(start) if start.startswith("0") else 1  # wt01..16 pads its numbers
+        return [f"{stem}{number:0{width}}" for number in range(int(start), int(last) + 1)]
 
     @property
     def local_files(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -46,8 +47,6 @@ class NumbersRecipe(Strict):
         for word in self.words:
             if self.value(word) is not None:
                 raise ValueError(f"the word {word!r} is a number: put it under 'apart'")
-            if word.startswith("=") or word in ("-1", "blank") or word.startswith("value "):
-                raise ValueError(f"{word!r} cannot be a category's key: it has a meaning of its own")
         return self
 
     @property
@@ -99,7 +98,7 @@ def intervals(recipe: NumbersRecipe) -> list[Interval]:
 
 def codes(recipe: NumbersRecipe) -> list[str]:
     """Return the codes of all categories: words first, then classes and values apart in their order."""
-    return [*recipe.words, *(part.code for part in intervals(recipe))]
+    return [*map(_code_of_word, recipe.words), *(part.code for part in intervals(recipe))]
 
 
 def categories(recipe: NumbersRecipe, whole: bool, unit: Unit | None = None) -> list[Category]:
@@ -111,7 +110,7 @@ def categories(recipe: NumbersRecipe, whole: bool, unit: Unit | None = None) -> 
     unit : of the numbers
     """
     labels = {f"={recipe.written(recipe.known(v))}": label for v, label in recipe.apart.items()}
-    found = [Category(word, label, word) for word, label in recipe.words.items()]
+    found = [Category(_code_of_word(word), label, word) for word, label in recipe.words.items()]
     for part in intervals(recipe):
         if part.code in labels:
             found.append(Category(part.code, labels[part.code], part.code))
@@ -159,6 +158,11 @@ def number(text: str) -> float | None:
 def amount(value: float) -> str:
     """Return a number in its shortest form, a whole one without a point."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _code_of_word(word: str) -> str:
+    """The word, or one that cannot be taken for the code of a class, of a value apart or of a blank."""
+    return f"word {word}" if re.match(r"=|word |value |(blank|-?[0-9]+)$", word) else word
 
 
 def _or_nan(value: float | None) -> float:

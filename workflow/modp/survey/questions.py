@@ -127,7 +127,7 @@ class QuestionRecipe(Strict):
             raise ValueError(f"some categories are words: put quotes around {numbers[0]} too")
         if self.deciles:
             raise ValueError("deciles are of numbers, and the categories are words")
-        if all(re.fullmatch(r"[-+]?\d+", word) for word in self.words()):
+        if all(re.fullmatch(r"-?(0|[1-9][0-9]{0,14})", word) for word in self.words()):
             raise ValueError("these categories are numbers: write their keys without quotes")
         odd = [code for code in self.categories if re.match(rf"({MISSING}|blank|value .*)$", str(code))]
         if odd:
