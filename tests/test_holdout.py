@@ -1,5 +1,7 @@
 """Records held out: households whole, the size asked for, and no trace of them in what models learn."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,6 +45,39 @@ def test_single_records_and_blank_households_are_held_out_one_by_one():
     assert holdout.split(np.ma.masked_all(1000, int), 0.2, rng()).sum() == 200
     words = np.ma.array(np.array(["A", "A", "B", "C"], object))
     assert holdout.split(words, 0.0, rng()).sum() == 0
+
+
+def test_a_household_that_does_not_fit_is_passed_over_for_the_next():
+    one_large = np.ma.array(np.r_[np.zeros(45, int), np.arange(1, 56)])
+    for seed in range(20):
+        assert holdout.split(one_large, 0.2, rng(seed)).sum() == 20
+    nearly_all = np.ma.array(np.r_[np.zeros(95, int), np.arange(1, 6)])
+    assert holdout.split(nearly_all, 0.2, rng()).tolist() == [False] * 95 + [True] * 5
+
+
+@given(st.lists(st.integers(0, 9), max_size=60), st.floats(0, 0.99), st.integers(0, 99))
+def test_no_household_that_would_still_fit_is_left(households, share, seed):
+    held = holdout.split(np.ma.array(np.array(households, int)), share, rng(seed))
+    left = round(share * len(households)) - held.sum()
+    sizes = np.bincount(np.array(households, int)[~held], minlength=1)
+    assert not ((sizes > 0) & (sizes <= left)).any()
+
+
+@pytest.mark.parametrize(
+    ("households", "share", "said"),
+    [
+        ([0] * 95 + [1, 2, 3, 4, 5], 0.2, "5 records are held out instead of 20: a household stays together"),
+        ([0] * 100, 0.2, "no record is held out, .*: all records are of one household"),
+        ([0, 1], 0.2, "no record is held out, .*: there are only 2 records"),
+        (list(range(100)), 0.2, ""),
+        ([0] * 19 + list(range(1, 82)), 0.2, ""),
+        ([0] * 100, 0.0, ""),
+    ],
+)
+def test_a_share_that_is_missed_is_said(households, share, said):
+    names = np.ma.array(np.array(households))
+    found = holdout.missed(names, share, holdout.split(names, share, rng()))
+    assert re.match(said, found) if said else not found
 
 
 def test_the_same_seed_holds_out_the_same_and_another_others():

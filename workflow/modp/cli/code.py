@@ -48,6 +48,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
     else:
         households = table.get(raw.HOUSEHOLD, np.ma.array(np.arange(len(kept))))
         kept = ~holdout.split(households, options.share, seeds.generator(options.seed, "holdout"))
+        short = holdout.missed(households, options.share, ~kept)
+        if short:
+            log(short)
         table = raw.prepared(table, dataset, questions, log)
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {options.share}' leaves no record to learn from")
