@@ -127,20 +127,60 @@ def test_an_unknown_answer_held_out_makes_no_category_and_is_told():
         coding.code(raw, question_set(KIND, MONEY), rng(), None, kept)
 
 
-def step(folder, dataset, *more):
-    """Run the step ``code`` on a CSV of households of two, and return the three tables' lengths."""
+def status(folder, dataset, *more):
     out = [str(folder / name) for name in ("records.parquet", "holdout.parquet", "codebook.json")]
     options = ["--dataset", str(dataset), "--seed", "3", "--records", out[0], "--holdout", out[1]]
-    assert main(["code", *options, "--codebook", out[2], *map(str, more)]) == 0
-    return [pd.read_parquet(path) for path in out[:2]]
+    return main(["code", *options, "--codebook", out[2], *map(str, more)])
 
 
-def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path):
+def step_refused(folder, dataset, *more):
+    return status(folder, dataset, *more) == 1 and not (folder / "records.parquet").exists()
+
+
+def step(folder, dataset, *more):
+    """Run the step ``code`` on a CSV of households of two, and return the two tables."""
+    assert status(folder, dataset, *more) == 0
+    return [pd.read_parquet(folder / name) for name in ("records.parquet", "holdout.parquet")]
+
+
+@pytest.fixture
+def two_questions(tmp_path):
     (tmp_path / "q.yaml").write_text(
         "name: q\ntitle: q\nrecords: persons\nquestions:\n"
         "- {name: WHO, label: who, deciles: {of: known}}\n- {name: ONE, label: one, categories: {1: one}}\n"
     )
     (tmp_path / "d.yaml").write_text("title: d\nquestions: q\nfiles: [a.csv]\n")
+
+    def csv(name, numbers):
+        rows = [f"2021HU{i:07},{i},1" for i in numbers]
+        (tmp_path / name).write_text("SERIALNO,WHO,ONE\n" + "\n".join(rows) + "\n")
+        return tmp_path / name
+
+    return csv
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (range(20), "a.csv and b.csv hold the same bytes"),
+        (range(19), "2021HU0000000, 2021HU0000001, 2021HU0000002 and 16 more in both"),
+        ([50, 3], "SERIALNO 2021HU0000003 in both"),
+    ],
+)
+def test_people_whom_the_models_learn_from_are_not_held_out(tmp_path, two_questions, capsys, numbers, said):
+    source = ["--questions", tmp_path / "q.yaml", "--files", two_questions("a.csv", range(20))]
+    held = two_questions("b.csv", numbers)
+    assert step_refused(tmp_path, tmp_path / "d.yaml", *source, "--held-files", held)
+    assert said in capsys.readouterr().err
+
+
+def test_one_file_under_two_names_is_refused(tmp_path, two_questions, capsys):
+    files = [two_questions(name, range(20)) for name in ("a.csv", "b.csv")]
+    assert step_refused(tmp_path, tmp_path / "d.yaml", "--questions", tmp_path / "q.yaml", "--files", *files)
+    assert "a.csv and b.csv hold the same bytes, so the same people twice" in capsys.readouterr().err
+
+
+def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path, two_questions):
     rows = [f"2021HU{i // 2:07},{i},1" for i in range(100)]
     (tmp_path / "a.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(rows) + "\n")
     (tmp_path / "b.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(f"x{i},{i},1" for i in range(7)) + "\n")

@@ -65,3 +65,8 @@ def missed(households: np.ma.MaskedArray, share: float, held: np.ndarray) -> str
     if found:
         return f"{found:,} records are held out instead of {wanted:,}: {why}"
     return f"no record is held out, so attacks and the distance from other people are not measured: {why}"
+
+
+def in_both(train: np.ma.MaskedArray, held: np.ma.MaskedArray) -> list[str]:
+    """Return the households, by their names as text, of which both arrays of names have records, sorted."""
+    return sorted(set(map(str, train.compressed())) & set(map(str, held.compressed())))
