@@ -1,6 +1,7 @@
 import csv
 import json
 from collections import defaultdict
+from datetime import date
 
 import numpy as np
 import pytest
@@ -173,6 +174,11 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
             "two",
         ),
         ({"categories": {True: "a"}}, "YAML reads this as true"),
+        ({"categories": {None: "a"}}, "YAML reads a key as nothing; put it into quotes, as in 'null'"),
+        ({"categories": {1.5: "a"}}, "YAML reads a key as 1.5, no text; put it into quotes, as in '1.5'"),
+        ({"categories": {date(2021, 3, 1): "a"}}, "put it into quotes, as in '2021-03-01'"),
+        ({"categories": {"a": {"label": "x", "values": [None]}}}, "YAML reads this as nothing; put it into"),
+        ({"label": None, "categories": {1: "a"}}, "A.label: YAML reads this as nothing; put it into quotes"),
         ({"categories": {1: "a"}, "corrected": {"categoris": {1: "a"}}}, "did you mean 'categories'"),
         ({"name": "record", "categories": {1: "a"}}, "cannot be called 'record'"),
         ({"categories": {1: {"lable": "a", "values": 1}}}, "did you mean 'label'"),
