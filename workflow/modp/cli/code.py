@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         raise InputError(f"{dataset.title}: 'holdout: {options.share}' leaves no record to learn from")
     say_unknown = log if dataset.unknown == "category" else None
     jitter = seeds.generator(options.seed, "deciles")
-    codes, codebook = coding.code(table, questions, jitter, say_unknown, kept)
+    codes, codebook = coding.code(table, questions, jitter, say_unknown, kept, log)
     held = codes[~kept]
     known = (held != coding.UNKNOWN).all(axis=1)
     codes = codes[kept]
