@@ -68,7 +68,7 @@ def test_no_household_that_would_still_fit_is_left(households, share, seed):
     [
         ([0] * 95 + [1, 2, 3, 4, 5], 0.2, "5 records are held out instead of 20: a household stays together"),
         ([0] * 100, 0.2, "no record is held out, .*: all records are of one household"),
-        ([0, 1], 0.2, "no record is held out, .*: there are only 2 records"),
+        ([0, 1], 0.2, "no record is held out, .*: there are too few records"),
         (list(range(100)), 0.2, ""),
         ([0] * 19 + list(range(1, 82)), 0.2, ""),
         ([0] * 100, 0.0, ""),

@@ -92,7 +92,7 @@ def test_a_table_of_a_few_records_is_called_a_copy(n):
     table = attacked(exact, np.nan)
     found = lines(merged(too_few(n, table), twins(table), {}))
     assert found == [
-        f"every table: made of {n} records, fewer than 100: such a table mostly repeats the people in it. "
+        f"every table: made of fewer than 100 records ({n}): such a table mostly repeats the people in it. "
         "Do not publish it",
         "every table: what attacks find was not measured, for want of records held out; nobody knows what it "
         "tells of the people in it",

@@ -83,7 +83,7 @@ def too_few(records: int, attacked: pd.DataFrame) -> dict[str, list[str]]:
     said = []
     if records < FEWEST:
         said.append(
-            f"made of {records:,} records, fewer than {FEWEST}: such a table mostly repeats the people in "
+            f"made of fewer than {FEWEST} records ({records:,}): such a table mostly repeats the people in "
             "it. Do not publish it"
         )
     of_people = attacked[(attacked["measure"] == "closer_to_train") & (attacked["variant"] != "")]

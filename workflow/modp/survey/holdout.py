@@ -60,7 +60,7 @@ def missed(households: np.ma.MaskedArray, share: float, held: np.ndarray) -> str
         if largest == len(held) > 1
         else f"a household stays together, and the largest has {largest:,} of the {len(held):,} records"
         if largest > 1
-        else f"there are only {len(held):,} records"
+        else "there are too few records"
     )
     if found:
         return f"{found:,} records are held out instead of {wanted:,}: {why}"
