@@ -18,6 +18,7 @@ from modp.pipeline.params import Params
 from modp.pums.places import fips
 from modp.pums import where
 from modp.pums.where import Dataset
+from modp.summaries import register
 from modp.survey.questions import QuestionSet
 
 engines.use_this_code()
@@ -49,8 +50,7 @@ ENDS = (BOOTSTRAP, MARGINALS)
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
-TABLES = ["accuracy", "three_way", "privacy", "attacks", "mixing", "questions"]
-TABLES += ["answers_by_blade"] if PARAMS.answers_by_blade else []
+TABLES = [t for t in register.TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
 WARM = warm.Server()
 
