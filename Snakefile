@@ -1,9 +1,12 @@
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.0")
 
 
-configfile: "params.yaml"
+# Of the folder in which the pipeline works, which may be another than this one, if it has its own.
+configfile: "params.yaml" if Path("params.yaml").exists() else f"{workflow.basedir}/params.yaml"
 
 
 include: "workflow/rules/common.smk"
@@ -33,6 +36,8 @@ rule all:
 
 
 onstart:
+    if workflow.is_main_process:
+        where.claim_results(RESULTS, DATASET_YAML)
     if engines.starts_jobs_here(workflow):
         WARM.start()
 

@@ -1,5 +1,6 @@
 """Every command of the documents runs, in the order of the page, on a small configuration."""
 
+import hashlib
 import importlib
 import re
 import shlex
@@ -84,6 +85,12 @@ def test_commands_of_the_documents_run(page, finished, tmp_path):
         table = printed[next(command for command in printed if command.startswith("dvc exp show"))]
         assert "plain.median" in table and max(map(len, table.splitlines())) <= 120
     if other:
+        sent = {"".join(path.parts[-2:]) for path in (tmp_path / "modp-store").rglob("*") if path.is_file()}
+        results = folder / "results/sample"
+        true = [results / f"{name}.parquet" for name in ("records", "holdout", "bootstrap")]
+        true += (folder / "data/raw/sample").iterdir()
+        assert not {hashlib.md5(path.read_bytes()).hexdigest() for path in true} & sent
+        assert hashlib.md5((results / "codebook.json").read_bytes()).hexdigest() in sent
         assert "Nothing to be done" in run(other, "snakemake", "-n")
         (other / "results/sample/figures/accuracy.png").unlink()
         drawn = run(other, "snakemake", "figures", "--cores", "2")

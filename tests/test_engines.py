@@ -44,6 +44,16 @@ def test_dvc_yaml_is_the_one_for_the_parameters_and_the_code():
     assert stages.written_for(params, ROOT / "dvc.yaml"), "run: python -m modp stages"
 
 
+def test_files_of_true_records_are_not_sent_to_a_remote():
+    stages_ = stages.stages(load(ROOT / "params.yaml", Params))
+    outs = [
+        out for stage in stages_.values() for out in stage.get("outs", stage.get("do", {}).get("outs", []))
+    ]
+    unsent = {path for out in outs if isinstance(out, dict) for path, how in out.items() if not how["push"]}
+    true = {f"{stages.RESULTS}/{name}.parquet" for name in ("records", "holdout", "bootstrap")}
+    assert unsent == {stages.RAW, *true}
+
+
 def test_an_edit_to_one_familys_code_leaves_the_others_results_as_they_are():
     def code(step: str, name: str) -> set[str]:
         return {os.path.relpath(path, ROOT / "workflow/modp") for path in engines.code_of(step, family(name))}

@@ -22,6 +22,7 @@ from modp.figures import (
     gates,
     hiding,
     merit,
+    overview,
     registry,
     risk_fidelity,
     style,
@@ -661,3 +662,13 @@ def test_a_new_kind_is_one_line_and_one_function(tmp_path, monkeypatch):
     assert main([str(a) for a in arguments]) == 0
     assert out[0].read_bytes().startswith(b"\x89PNG") and out[1].read_bytes().startswith(b"%PDF")
     assert not plt.get_fignums(), "a process that draws many figures keeps none"
+
+
+@pytest.mark.parametrize("ratio", [np.nan, np.inf, 0.0])
+def test_rows_of_a_few_records_have_an_overview_although_their_ratios_are_none(ratio):
+    ratios = {f"ratio_{m}": [ratio, 2.0] for m in ("median", "mean_abs", "rms")}
+    for rows in (slice(0, 1), slice(0, 2)):
+        table = pd.DataFrame({"cells": "between", "model": "m", "variant": ["a", "b"], **ratios})[rows]
+        drawn = overview.draw(table, "few")
+        assert drawn.axes[0].get_xlim()[0] < 1 < drawn.axes[0].get_xlim()[1]
+        plt.close(drawn)

@@ -1,5 +1,7 @@
 """Records held out: households whole, the size asked for, and no trace of them in what models learn."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,6 +45,39 @@ def test_single_records_and_blank_households_are_held_out_one_by_one():
     assert holdout.split(np.ma.masked_all(1000, int), 0.2, rng()).sum() == 200
     words = np.ma.array(np.array(["A", "A", "B", "C"], object))
     assert holdout.split(words, 0.0, rng()).sum() == 0
+
+
+def test_a_household_that_does_not_fit_is_passed_over_for_the_next():
+    one_large = np.ma.array(np.r_[np.zeros(45, int), np.arange(1, 56)])
+    for seed in range(20):
+        assert holdout.split(one_large, 0.2, rng(seed)).sum() == 20
+    nearly_all = np.ma.array(np.r_[np.zeros(95, int), np.arange(1, 6)])
+    assert holdout.split(nearly_all, 0.2, rng()).tolist() == [False] * 95 + [True] * 5
+
+
+@given(st.lists(st.integers(0, 9), max_size=60), st.floats(0, 0.99), st.integers(0, 99))
+def test_no_household_that_would_still_fit_is_left(households, share, seed):
+    held = holdout.split(np.ma.array(np.array(households, int)), share, rng(seed))
+    left = round(share * len(households)) - held.sum()
+    sizes = np.bincount(np.array(households, int)[~held], minlength=1)
+    assert not ((sizes > 0) & (sizes <= left)).any()
+
+
+@pytest.mark.parametrize(
+    ("households", "share", "said"),
+    [
+        ([0] * 95 + [1, 2, 3, 4, 5], 0.2, "5 records are held out instead of 20: a household stays together"),
+        ([0] * 100, 0.2, "no record is held out, .*: all records are of one household"),
+        ([0, 1], 0.2, "no record is held out, .*: there are too few records"),
+        (list(range(100)), 0.2, ""),
+        ([0] * 19 + list(range(1, 82)), 0.2, ""),
+        ([0] * 100, 0.0, ""),
+    ],
+)
+def test_a_share_that_is_missed_is_said(households, share, said):
+    names = np.ma.array(np.array(households))
+    found = holdout.missed(names, share, holdout.split(names, share, rng()))
+    assert re.match(said, found) if said else not found
 
 
 def test_the_same_seed_holds_out_the_same_and_another_others():
@@ -92,20 +127,60 @@ def test_an_unknown_answer_held_out_makes_no_category_and_is_told():
         coding.code(raw, question_set(KIND, MONEY), rng(), None, kept)
 
 
-def step(folder, dataset, *more):
-    """Run the step ``code`` on a CSV of households of two, and return the three tables' lengths."""
+def status(folder, dataset, *more):
     out = [str(folder / name) for name in ("records.parquet", "holdout.parquet", "codebook.json")]
     options = ["--dataset", str(dataset), "--seed", "3", "--records", out[0], "--holdout", out[1]]
-    assert main(["code", *options, "--codebook", out[2], *map(str, more)]) == 0
-    return [pd.read_parquet(path) for path in out[:2]]
+    return main(["code", *options, "--codebook", out[2], *map(str, more)])
 
 
-def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path):
+def step_refused(folder, dataset, *more):
+    return status(folder, dataset, *more) == 1 and not (folder / "records.parquet").exists()
+
+
+def step(folder, dataset, *more):
+    """Run the step ``code`` on a CSV of households of two, and return the two tables."""
+    assert status(folder, dataset, *more) == 0
+    return [pd.read_parquet(folder / name) for name in ("records.parquet", "holdout.parquet")]
+
+
+@pytest.fixture
+def two_questions(tmp_path):
     (tmp_path / "q.yaml").write_text(
         "name: q\ntitle: q\nrecords: persons\nquestions:\n"
         "- {name: WHO, label: who, deciles: {of: known}}\n- {name: ONE, label: one, categories: {1: one}}\n"
     )
     (tmp_path / "d.yaml").write_text("title: d\nquestions: q\nfiles: [a.csv]\n")
+
+    def csv(name, numbers):
+        rows = [f"2021HU{i:07},{i},1" for i in numbers]
+        (tmp_path / name).write_text("SERIALNO,WHO,ONE\n" + "\n".join(rows) + "\n")
+        return tmp_path / name
+
+    return csv
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (range(20), "a.csv and b.csv hold the same bytes"),
+        (range(19), "2021HU0000000, 2021HU0000001, 2021HU0000002 and 16 more in both"),
+        ([50, 3], "SERIALNO 2021HU0000003 in both"),
+    ],
+)
+def test_people_whom_the_models_learn_from_are_not_held_out(tmp_path, two_questions, capsys, numbers, said):
+    source = ["--questions", tmp_path / "q.yaml", "--files", two_questions("a.csv", range(20))]
+    held = two_questions("b.csv", numbers)
+    assert step_refused(tmp_path, tmp_path / "d.yaml", *source, "--held-files", held)
+    assert said in capsys.readouterr().err
+
+
+def test_one_file_under_two_names_is_refused(tmp_path, two_questions, capsys):
+    files = [two_questions(name, range(20)) for name in ("a.csv", "b.csv")]
+    assert step_refused(tmp_path, tmp_path / "d.yaml", "--questions", tmp_path / "q.yaml", "--files", *files)
+    assert "a.csv and b.csv hold the same bytes, so the same people twice" in capsys.readouterr().err
+
+
+def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path, two_questions):
     rows = [f"2021HU{i // 2:07},{i},1" for i in range(100)]
     (tmp_path / "a.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(rows) + "\n")
     (tmp_path / "b.csv").write_text("SERIALNO,WHO,ONE\n" + "\n".join(f"x{i},{i},1" for i in range(7)) + "\n")

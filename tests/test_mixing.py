@@ -56,3 +56,9 @@ def test_figure_names_the_slowest_questions():
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[0].startswith("B: ") and len(labels) == 2
     plt.close("all")
+
+
+def test_chains_of_people_who_all_answer_the_same_are_drawn():
+    alone = START[:1]
+    traced = mixing.trace(alone, [alone.codes])
+    plt.close(figure.draw(traced, "of one record"))

@@ -1,6 +1,7 @@
 import csv
 import json
 from collections import defaultdict
+from datetime import date
 
 import numpy as np
 import pytest
@@ -173,6 +174,11 @@ def test_unknown_answers_are_all_reported_with_column_value_and_count():
             "two",
         ),
         ({"categories": {True: "a"}}, "YAML reads this as true"),
+        ({"categories": {None: "a"}}, "YAML reads a key as nothing; put it into quotes, as in 'null'"),
+        ({"categories": {1.5: "a"}}, "YAML reads a key as 1.5, no text; put it into quotes, as in '1.5'"),
+        ({"categories": {date(2021, 3, 1): "a"}}, "put it into quotes, as in '2021-03-01'"),
+        ({"categories": {"a": {"label": "x", "values": [None]}}}, "YAML reads this as nothing; put it into"),
+        ({"label": None, "categories": {1: "a"}}, "A.label: YAML reads this as nothing; put it into quotes"),
         ({"categories": {1: "a"}, "corrected": {"categoris": {1: "a"}}}, "did you mean 'categories'"),
         ({"name": "record", "categories": {1: "a"}}, "cannot be called 'record'"),
         ({"categories": {1: {"lable": "a", "values": 1}}}, "did you mean 'label'"),
@@ -237,3 +243,34 @@ def test_leaving_out_and_adding_questions_must_leave_a_sound_set(stums):
 def test_a_list_of_numbers_is_as_good_as_text():
     recipe = {"name": "A", "label": "a", "categories": {1: {"label": "x", "values": [3, 5]}}}
     assert coded(recipe, column(3, 5))[0] == ["1", "1"]
+
+
+def deciles_of(values):
+    """The labels of MONEY's deciles, and what is said of them."""
+    recipe = {"name": "A", "label": "a", "deciles": {"of": "known"}, "unit": "$"}
+    raw = {"A": np.ma.array(np.array(values, np.int32)), "SEX": np.ma.array(np.ones(len(values), np.int32))}
+    said = []
+    _, codebook = coding.code(raw, question_set(recipe, SPARE), np.random.default_rng(0), say=said.append)
+    return [c.label for c in codebook.questions[0].categories], said
+
+
+def test_a_value_that_fills_deciles_is_said_and_its_deciles_are_told_apart():
+    labels, said = deciles_of([*range(1, 71), *[9_999_999] * 30])
+    assert labels[-4:] == [
+        "decile 7: $61–$70",
+        *(f"decile {k}: $9,999,999 (part {k - 7} of 3, at random)" for k in (8, 9, 10)),
+    ]
+    assert len(said) == 1 and said[0].endswith("A $9,999,999 (30%)")
+
+
+@pytest.mark.parametrize("values", [[0] * 95 + [1, 2, 3, 4, 5], [1] * 40 + [2] * 30 + [3] * 30, [7] * 20])
+def test_deciles_of_few_values_are_all_different(values):
+    labels, said = deciles_of(values)
+    assert len(set(labels)) == 10
+    assert len({label.partition(": ")[2] for label in labels}) == 10
+    assert len(said) == 1
+
+
+def test_nothing_is_said_of_deciles_without_ties():
+    assert deciles_of(range(100))[1] == []
+    assert deciles_of([1, 2, 3])[1] == []

@@ -3,14 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import records_of
+from conftest import codes_of, records_of
 from test_stationary import SIZES, correlated
 
+from modp.measures import attacks
 from modp.models.family import Work
 from modp.models.stationary import FAMILY
 from modp.models.stationary.fitting import shortfall
-from modp.models.stationary.recipe import StationaryRecipe
-from modp.summaries.warnings import copies, lines, of_model, shortfalls
+from modp.models.stationary.recipe import StationaryRecipe, StationaryRow
+from modp.summaries.attacks import attacks_table
+from modp.summaries.warnings import EVERY, copies, lines, merged, of_model, shortfalls, too_few, twins
 
 
 def tables(nearest: float, ratio: float) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -68,3 +70,43 @@ def test_a_fit_that_was_not_allowed_to_arrive_says_so():
 def test_a_card_has_the_warnings_of_its_own_model():
     warned = {"m/row": ["a copy: …"], "m": ["its fit …"], "mm": ["other"]}
     assert lines(of_model("m", warned)) == ["m/row: a copy: …", "m: its fit …"]
+
+
+def attacked(exact: float, closer: float) -> pd.DataFrame:
+    found = pd.DataFrame(
+        [
+            {"measure": name, "question": "", "value": value, "low": np.nan, "high": np.nan}
+            for name, value in (("exact", exact), ("closer_to_train", closer))
+        ]
+    )
+    return attacks_table({"bootstrap": found, "m/row": found, "marginals": found})
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_a_table_of_a_few_records_is_called_a_copy(n):
+    sizes = (4,) * 12
+    records = records_of(codes_of(sizes, n, np.random.default_rng(n)), sizes)
+    model = FAMILY.fit(records, StationaryRecipe(), Work("m", 1)).model
+    drawn = FAMILY.draw(model, records, StationaryRow(model="m", name="row", sweeps=20), Work("m", 1), [])
+    exact = attacks.exact_matches(drawn.codes, records.codes).value
+    table = attacked(exact, np.nan)
+    found = lines(merged(too_few(n, table), twins(table), {}))
+    assert found == [
+        f"every table: made of fewer than 100 records ({n}): such a table mostly repeats the people in it. "
+        "Do not publish it",
+        "every table: what attacks find was not measured, for want of records held out; nobody knows what it "
+        "tells of the people in it",
+        "m/row: copies people: 100% of its records equal a true record that is like no other",
+    ]
+
+
+def test_nothing_is_said_of_many_records_that_are_no_copies():
+    table = attacked(0.1, 0.5)
+    assert merged(too_few(10_000, table), twins(table)) == {}
+    assert list(too_few(10_000, attacked(0.1, np.nan))) == [EVERY], "not that nothing was measured"
+
+
+def test_what_is_said_of_all_tables_stands_first_and_on_every_card():
+    warned = merged({"m": ["its fit …"]}, {EVERY: ["few"]}, {"m": ["a copy"]})
+    assert lines(of_model("m", warned)) == ["every table: few", "m: its fit …", "m: a copy"]
+    assert lines(of_model("n", warned)) == ["every table: few"]

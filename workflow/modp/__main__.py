@@ -36,6 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as fault:
         log(f"error in {wanted}: {fault}")
         return 1
+    except Exception:
+        from modp.base.damage import damaged, files_of
+
+        faulty = damaged(files_of(options))
+        if not faulty:
+            raise
+        log(f"error in {wanted}: {', '.join(map(str, faulty))} is damaged; delete it and run again")
+        return 1
     log.finished(options.step, time.monotonic() - began)
     return 0
 

@@ -2,7 +2,7 @@ rule acquire:
     """Fetch or copy one source file, whole or not at all."""
     input:
         dataset=DATASET_YAML,
-        local=lambda w: DATASET.path(w.file) or [],
+        local=lambda w: local_file(w.file),
         code=code_of("acquire"),
     output:
         file=f"{RAW}/{{file}}",

@@ -2,7 +2,7 @@
 rule anonymeter_environment:
     """Make the environment, beside the project's own."""
     input:
-        "workflow/envs/anonymeter.txt",
+        where.at_hand("workflow/envs/anonymeter.txt"),
     output:
         touch(".anonymeter/ready"),
     log:
@@ -20,7 +20,7 @@ rule anonymeter_risks:
         records=rules.code.output.records,
         holdout=rules.code.output.holdout,
         synthetic=lambda w: synthetic(w.row),
-        script="workflow/scripts/anonymeter_risks.py",
+        script=where.at_hand("workflow/scripts/anonymeter_risks.py"),
     output:
         f"{RESULTS}/anonymeter/{{row}}.json",
     log:

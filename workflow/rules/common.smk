@@ -16,7 +16,9 @@ from modp.base.errors import InputError
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.pipeline.params import Params
 from modp.pums.places import fips
-from modp.pums.where import Dataset, dataset_path, question_set_path, require_files
+from modp.pums import where
+from modp.pums.where import Dataset
+from modp.summaries import register
 from modp.survey.questions import QuestionSet
 
 engines.use_this_code()
@@ -25,19 +27,20 @@ try:
     # A key with nothing below it holds nothing: so a file laid over params.yaml can empty a key.
     given = {key: {} if value is None else value for key, value in config.items()}
     PARAMS = check(given, Params, "params.yaml (or --config)")
-    DATASET_YAML = dataset_path(PARAMS.dataset)
+    DATASET_YAML = where.dataset_path(PARAMS.dataset)
+    NAME = where.dataset_name(DATASET_YAML)
+    RESULTS = f"{PARAMS.results}/{NAME}"
+    where.require_own_results(RESULTS, DATASET_YAML)
     DATASET = load(DATASET_YAML, Dataset)
-    require_files(DATASET, DATASET_YAML)
-    QUESTIONS_YAML = question_set_path(DATASET.questions)
+    where.require_files(DATASET, DATASET_YAML)
+    QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
     QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
     DATASET.agrees_with(QUESTIONS.records)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 
-NAME = Path(DATASET_YAML).stem
 RAW = f"data/raw/{NAME}"
-RESULTS = f"{PARAMS.results}/{NAME}"
 LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
@@ -47,9 +50,8 @@ ENDS = (BOOTSTRAP, MARGINALS)
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
-TABLES = ["accuracy", "three_way", "privacy", "attacks", "mixing", "questions"]
-TABLES += ["answers_by_blade"] if PARAMS.answers_by_blade else []
-PUBLISHED = "workflow/published/accuracy.yaml"
+TABLES = [t for t in register.TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
+PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
 WARM = warm.Server()
 
 
@@ -87,6 +89,12 @@ def one_of(names):
 def code_of(step, name=None):
     """The modules that a step runs for a model or row: a changed module makes its results stale."""
     return engines.code_of(step, PARAMS.family_of(name) if name else None)
+
+
+def local_file(name):
+    """Where a source file is that need not be fetched."""
+    path = DATASET.path(name)
+    return where.at_hand(path) if path else []
 
 
 def measures(row, file):

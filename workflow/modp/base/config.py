@@ -1,6 +1,7 @@
 """Configuration files: read strictly, refused with the place and the nearest right name."""
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -112,7 +113,10 @@ _Loader.add_implicit_resolver(_WHOLE, re.compile(r"[-+]?\d+$"), list("-+01234567
 SAID = "said"
 """The type of an error whose message is already for people."""
 
-TYPES = ("str", "int", "[key]", "CategoryRecipe", "list[union[int,str]]")
+KEY = "[key]"
+"""How pydantic names the key of an entry."""
+
+TYPES = ("str", "int", KEY, "CategoryRecipe", "list[union[int,str]]")
 """How pydantic names the possible types of a value, which are no keys."""
 
 
@@ -155,12 +159,24 @@ def _reason(error: Any, kind: type[BaseModel]) -> str:
     hint = ""
     if isinstance(value, bool):
         return f"YAML reads this as {str(value).lower()}; put it into quotes, as in 'Yes', 'No' or 'on'"
+    if _is_meant_as_text(error):
+        read, example = ("nothing", "null") if value is None else (f"{value}, no text", value)
+        what = "a key" if KEY in error["loc"] else "this"
+        return f"YAML reads {what} as {read}; put it into quotes, as in '{example}'"
     if isinstance(value, str) and error["type"] in ("float_type", "int_type"):
         example = "a number such as 0.001" if error["type"] == "float_type" else "it without quotes"
         hint = f" (YAML reads this as text; write {example})"
     if isinstance(value, str) and error["type"] == "list_type":
         hint = f" (a list is written [{value}])"
     return f"{error['msg']}, found {value!r}{hint}"
+
+
+def _is_meant_as_text(error: Any) -> bool:
+    """Whether text may stand where YAML found none: an empty value, a fraction, a date."""
+    value, may_be_text = error["input"], error["loc"][-1] in ("int", "str", KEY)
+    if value is None or isinstance(value, float | date):
+        return error["type"] == "string_type" or (error["type"] == "int_type" and may_be_text)
+    return False
 
 
 def _known_keys(kind: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

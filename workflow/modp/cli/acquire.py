@@ -12,7 +12,7 @@ from modp.base.config import load
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.pums import fetch
-from modp.pums.where import Dataset
+from modp.pums.where import Dataset, at_hand
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     local = dataset.path(options.file)
     if local is not None:
-        provenance = _copy(Path(local), local, options.out)
+        provenance = _copy(Path(at_hand(local)), local, options.out)
     else:
         assert dataset.census is not None
         by_hand = options.downloads / dataset.census.by_hand / options.file

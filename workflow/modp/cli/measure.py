@@ -196,10 +196,13 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, held
     with written(options.roc) as path:
         pd.concat([NO_CURVE, *curves]).to_parquet(path, index=False)
     closer = found["closer_to_train"]
-    log(
-        f"{options.row}: {closer.value:.1%} of the synthetic records are closer to a record the models saw "
-        f"than to one they did not (no leak: 50%; 95% interval {closer.low:.1%} to {closer.high:.1%})"
-    )
+    if np.isnan(closer.value):
+        log(f"{options.row}: attacks are not measured, for want of synthetic records or records held out")
+    else:
+        log(
+            f"{options.row}: {closer.value:.1%} of the synthetic records are closer to a record the models "
+            f"saw than to one they did not (no leak: 50%; 95% interval {closer.low:.1%} to {closer.high:.1%})"
+        )
 
 
 def _line(measure: str, question: str, estimate: Estimate) -> dict[str, str | float]:

@@ -32,7 +32,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(options.out) as path:
         traced.to_parquet(path, index=False)
     slowest = mixing.summary(traced).iloc[0]
-    log(
-        f"{options.name}: {traced['changed'].mean():.1%} of the answers change in a sweep; after {SWEEPS} "
-        f"the slowest question is {slowest['question']} (autocorrelation {slowest['kept']:.2f})"
-    )
+    said = f"{options.name}: {traced['changed'].mean():.1%} of the answers change in a sweep"
+    if np.isfinite(slowest["kept"]):
+        said += f"; after {SWEEPS} the slowest question is {slowest['question']} "
+        said += f"(autocorrelation {slowest['kept']:.2f})"
+    log(said)

@@ -96,8 +96,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
         answered = answers.answers_by_blade(records, gates, asked_for["questions"])
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
     balanced = {f"{row['model']}/{row['name']}" for row in options.run["rows"] if row.get("balanced")}
-    warned = warnings.copies(table, hidden, balanced)
-    warned |= warnings.shortfalls(_read(options.histories_of, options.histories))
+    warned = warnings.merged(
+        warnings.too_few(len(records), attacked),
+        warnings.twins(attacked),
+        warnings.copies(table, hidden, balanced),
+        warnings.shortfalls(_read(options.histories_of, options.histories)),
+    )
     with written(options.warnings) as path:
         path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with written(options.metrics) as path:

@@ -45,7 +45,10 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
     axis.xaxis.set_major_locator(FixedLocator(TICKS))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
-    axis.set_xlim(0.85 * min(1, np.nanmin(ratios)), 1.15 * np.nanmax(ratios))
+    # Of a few records a ratio can be nothing, or undefined.
+    values = ratios.to_numpy(float)
+    shown = values[np.isfinite(values) & (values > 0)]
+    axis.set_xlim(0.85 * min([1, *shown]), 1.15 * max([1, *shown]))
     axis.set_yticks(at, names)
     axis.set_xlabel(
         "|ln ratio| over cells between questions,\nin multiples of a bootstrap resample's", size=9

@@ -56,7 +56,8 @@ class Kind:
     :class:`modp.figures.given.Given` and returns a Matplotlib figure. ``caption`` says what the figure
     shows to those who cannot see it and those who see it first. With ``published`` the function is also
     given the paper's numbers. A kind with ``named`` is drawn by every run under that name and not asked for
-    in params.yaml: of all that there are, or, with ``{of}`` in the name, of each.
+    in params.yaml: of all that there are, or, with ``{of}`` in the name, of each. One that is not ``public``
+    shows true counts cell by cell, or a point for a true record, and is left out of the report to publish.
     """
 
     of: Of
@@ -66,6 +67,7 @@ class Kind:
     caption: str
     published: bool = False
     named: str | None = None
+    public: bool = True
 
     @property
     def module(self) -> str:
@@ -100,6 +102,7 @@ KINDS: dict[str, Kind] = {
         draws="modp.figures.crosstabs:crosstabs_figure",
         caption="Every cell of the crosstab, true count against synthetic; on the diagonal they agree. "
         "Inset: the answers to single questions.",
+        public=False,
     ),
     "z_against_d": Kind(
         of=Of.ROWS,
@@ -108,6 +111,7 @@ KINDS: dict[str, Kind] = {
         draws="modp.figures.merit:z_against_d_figure",
         caption="Each cell's z against its log discrepancy d: cells at the lower left agree; "
         "large z with small d is a small error in a large cell.",
+        public=False,
     ),
     "merit_histogram": Kind(
         of=Of.ROWS,
@@ -122,6 +126,7 @@ KINDS: dict[str, Kind] = {
         reads=(CELLS,),
         draws="modp.figures.merit:merit_heatmap_figure",
         caption="The blended figure of merit of every pair of answers: blue is good, red is bad.",
+        public=False,
     ),
     "attack_roc": Kind(
         of=Of.ROWS_AND_ENDS,
@@ -145,6 +150,7 @@ KINDS: dict[str, Kind] = {
         draws="modp.figures.hiding:multiplicities_figure",
         caption="How many true records are identical to each one, against two to the power of the "
         "bits with which its synthetic partner was drawn.",
+        public=False,
     ),
     "effective_multiplicity": Kind(
         of=Of.DRAWN_ROWS,
@@ -167,6 +173,7 @@ KINDS: dict[str, Kind] = {
         reads=(GATES,),
         draws="modp.figures.gates:gate_triangle_figure",
         caption="How the gate shares records out between three blades; corners belong to one blade.",
+        public=False,
     ),
     "gate_histogram": Kind(
         of=Of.GATES,
@@ -188,6 +195,7 @@ KINDS: dict[str, Kind] = {
         reads=(GATES,),
         draws="modp.figures.gates:co_assignment_figure",
         caption="Which records the blades of two models take, against each other.",
+        public=False,
     ),
     "overview": Kind(
         of=Of.RUN,

@@ -81,4 +81,7 @@ def summary(traced: pd.DataFrame) -> pd.DataFrame:
                 "rare_out": part["rare_out"].mean(),
             }
         )
-    return pd.DataFrame(lines).sort_values("kept", ascending=False, kind="stable", ignore_index=True)
+    columns = ["question", "changed", "kept", "forgotten", "rare_in", "rare_out"]
+    return pd.DataFrame(lines, columns=columns).sort_values(
+        "kept", ascending=False, kind="stable", ignore_index=True
+    )

@@ -25,6 +25,11 @@ RESULTS = "${results}/${dataset}"
 RAW = "${raw}/${dataset}"
 DATASET = "workflow/datasets/${dataset}.yaml"
 CODED = ("records.parquet", "codebook.json")
+OF_TRUE_RECORDS = ("records.parquet", "holdout.parquet", "bootstrap.parquet")
+"""Files that are made of true records, whole."""
+
+UNSENT = {"push": False}
+"""What keeps an output from the remote: DVC holds it in this clone's cache alone."""
 
 VARIABLES = [
     {"snakemake": "snakemake --cores all --quiet all --rerun-incomplete"},
@@ -123,7 +128,7 @@ def _code_of(steps: Iterable[str], family: Family | None = None) -> list[str]:
 
 def _acquire() -> dict[str, Any]:
     deps = [DATASET, "data/sample", *_code_of(["acquire"])]
-    kept = [{RAW: {"persist": True}}]
+    kept = [{RAW: {"persist": True, **UNSENT}}]
     return _stage("fetch or copy the source files", ["acquired"], ["dataset", "census"], deps, kept)
 
 
@@ -136,9 +141,9 @@ def _code(params: Params) -> dict[str, Any]:
     desc = "merge, cut into deciles, hold out, draw and measure the two ends"
     keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook")
     deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
-    ends = ("holdout.parquet", "bootstrap.parquet", "marginals.parquet")
-    outs = _results(*CODED, *ends, "measures/bootstrap", "measures/marginals")
-    return _stage(desc, ["coded"], keys, deps, outs)
+    unsent = [{path: UNSENT} for path in _results(*OF_TRUE_RECORDS)]
+    outs = _results("codebook.json", "marginals.parquet", "measures/bootstrap", "measures/marginals")
+    return _stage(desc, ["coded"], keys, deps, [*unsent, *outs])
 
 
 def _fit(family: Family, models: Sequence[str]) -> dict[str, Any]:

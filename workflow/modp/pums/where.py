@@ -1,5 +1,7 @@
 """Where PUMS files are: datasets, the Census Bureau's addresses, the pipeline's folders."""
 
+import os
+import re
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -14,6 +16,15 @@ from modp.pums.vintages import Vintage
 
 DATASETS = Path("workflow/datasets")
 QUESTION_SETS = Path("workflow/questions")
+CLONE = Path(__file__).parents[3]
+"""The folder that this code was cloned into: the second place in which files are looked for."""
+
+NAME = re.compile(r"\w([\w.+ -]*[\w+-])?")
+"""What folders, Snakemake's wildcards and a shell can all bear as a data set's name."""
+
+
+NOTE = "dataset.txt"
+"""In a folder of results: the dataset YAML that they are of."""
 
 
 class CensusSource(Strict):
@@ -219,16 +230,63 @@ def question_set_path(name: str) -> str:
 
 def require_files(dataset: Dataset, where: str) -> None:
     """Raise InputError naming the data set's local files that do not exist."""
-    missing = [file for file in dataset.local_files if not Path(file).is_file()]
+    missing = [file for file in dataset.local_files if not Path(at_hand(file)).is_file()]
     if missing:
         listing = "".join(f"\n  {file}" for file in missing)
         raise InputError(f"{where}: 'files' names what does not exist, seen from {Path.cwd()}:{listing}")
 
 
+def at_hand(path: str) -> str:
+    """Return where a file is: at ``path``, seen from this folder, or else seen from the clone's.
+
+    So the pipeline can work in another folder than that of its code.
+    """
+    beside = CLONE / path
+    return path if Path(path).exists() or not beside.exists() else os.path.relpath(beside)
+
+
+def dataset_name(path: str) -> str:
+    """Return the name of a data set, the stem of its YAML; raise InputError if no folder can have it."""
+    name = Path(path).name.removesuffix(".yml").removesuffix(".yaml")
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{path}: results go to a folder of the YAML's name, and {name!r} cannot be one: take letters, "
+            "digits and _ - + . or single blanks, a letter or digit first, as in my-survey_2021.yaml"
+        )
+    return name
+
+
+def require_own_results(results: str, dataset_yaml: str) -> None:
+    """Raise InputError if a folder of results is that of another data set, whose YAML has the same name.
+
+    Parameters
+    ----------
+    results : the folder, in which :func:`claim_results` has left a note
+    dataset_yaml : of the data set that is to be worked on
+    """
+    note = Path(results, NOTE)
+    if not note.is_file():
+        return
+    other = note.read_text(encoding="utf-8").strip()
+    same = not Path(other).is_file() or Path(other).read_bytes() == Path(dataset_yaml).read_bytes()
+    if not same and not Path(other).samefile(dataset_yaml):
+        raise InputError(
+            f"{results} holds the results of {other}, and those of {dataset_yaml} would take their place: "
+            f"give one of the two files another name, or other results a folder, as in --config results=other"
+        )
+
+
+def claim_results(results: str, dataset_yaml: str) -> None:
+    """Leave a note in a folder of results: of which dataset YAML they are, seen from this folder."""
+    Path(results).mkdir(parents=True, exist_ok=True)
+    Path(results, NOTE).write_text(f"{os.path.relpath(dataset_yaml)}\n", encoding="utf-8")
+
+
 def _named_or_path(name: str, folder: Path, what: str) -> str:
-    path = Path(name) if name.endswith((".yaml", ".yml")) else folder / f"{name}.yaml"
+    wanted = Path(name) if name.endswith((".yaml", ".yml")) else folder / f"{name}.yaml"
+    path = Path(at_hand(wanted.as_posix()))
     if not path.is_file():
-        known = sorted(p.stem for p in folder.glob("*.yaml"))
+        known = sorted({p.stem for place in (folder, CLONE / folder) for p in place.glob("*.yaml")})
         raise InputError(
             f"there is no {what} {name!r}{did_you_mean(name, known)} "
             f"(known: {', '.join(known)}; a path to a YAML file works too)"

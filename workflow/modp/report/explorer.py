@@ -41,7 +41,11 @@ def content(codebook: Codebook, n_true: int, true: np.ndarray, rows: Mapping[str
     """
     return {
         "questions": [
-            {"name": q.name, "label": q.label, "categories": [[c.code, c.label] for c in q.categories]}
+            {
+                "name": q.name,
+                "label": q.label,
+                "categories": [[c.code, label] for c, label in zip(q.categories, q.labels, strict=True)],
+            }
             for q in codebook.questions
         ],
         "starts": codebook.block_starts.tolist(),

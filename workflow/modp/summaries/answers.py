@@ -62,14 +62,14 @@ def answers_by_blade(records: Records, gates: np.ndarray, names: Sequence[str]) 
         for blade in range(gates.shape[1]):
             counts = np.bincount(records.codes[top == blade, q], minlength=len(question.categories))
             total = counts.sum()
-            for category, count in zip(question.categories, counts, strict=True):
+            for category, label, count in zip(question.categories, question.labels, counts, strict=True):
                 lines.append(
                     {
                         "question": question.name,
                         "blade": blade + 1,
                         "records": int(total),
                         "category": category.code,
-                        "label": category.label,
+                        "label": label,
                         "percent": 100 * count / total if total else np.nan,
                     }
                 )

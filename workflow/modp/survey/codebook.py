@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -36,6 +37,15 @@ class Question:
     made: str
     categories: tuple[Category, ...]
     edges: tuple[float, ...] = ()
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The categories' labels as people read them, all different: with the code where two are alike."""
+        plain = [" ".join(c.label.split()) for c in self.categories]
+        coded = [f"{text} ({c.code})".strip() for text, c in zip(plain, self.categories, strict=True)]
+        alike = {text for text, count in Counter(plain).items() if count > 1 or not text}
+        told = [two if one in alike else one for one, two in zip(plain, coded, strict=True)]
+        return tuple(told if len(set(told)) == len(told) else coded)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from modp.survey.questions import (
 JITTER = 0.01
 """Width in dollars, minutes or hours of the noise that splits ties between deciles."""
 
+EMPTY = "no records"
+"""The range of a decile without values."""
+
 UNKNOWN = -1
 """Stands for the place of an answer that no category takes."""
 
@@ -31,6 +34,7 @@ def code(
     rng: np.random.Generator,
     say_unknown: Callable[[str], None] | None = None,
     kept: np.ndarray | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> tuple[np.ndarray, Codebook]:
     """Turn raw columns into codes.
 
@@ -43,6 +47,7 @@ def code(
         this is told of it; else it is an error
     kept : mask of shape (n,), the records that deciles and categories are made of; all if not given.
         The others, held out, fall into what these made, and change nothing in their codes
+    say : if given, is told of values that fill a decile or more
 
     Returns
     -------
@@ -82,6 +87,12 @@ def code(
             "'unknown: category' in the dataset YAML to give each a category of its own."
         )
     pairs = tuple((tuple(one), tuple(other)) for one, other in questions.impossible_pairs)
+    spikes = [f"{q.name} {text}" for q in questions.questions for text in _spikes(columns[q.source], q, kept)]
+    if spikes and say is not None:
+        say(
+            "values that fill a decile or more, where chance says which decile a record falls into (is one "
+            f"a code for something else?): {', '.join(spikes)}"
+        )
     codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
     return np.column_stack(coded), codebook
 
@@ -225,19 +236,41 @@ def _decile_labels(
     values: np.ndarray, blank: np.ndarray, which: np.ndarray, unit: str | None
 ) -> dict[int | str, str]:
     """Decile -> the range of values it holds, for people."""
-    return {k: _decile_label(k, values[which == k], blank[which == k], unit) for k in range(1, 11)}
+    ranges = [_decile_range(values[which == k], blank[which == k], unit) for k in range(1, 11)]
+    told: dict[int | str, str] = {}
+    for k, text in enumerate(ranges, start=1):
+        parts, part = ranges.count(text), ranges[:k].count(text)
+        alike = parts > 1 and text != EMPTY
+        told[k] = f"decile {k}: {text}" + (f" (part {part} of {parts}, at random)" if alike else "")
+    return told
 
 
-def _decile_label(k: int, values: np.ndarray, blank: np.ndarray, unit: str | None) -> str:
+def _decile_range(values: np.ndarray, blank: np.ndarray, unit: str | None) -> str:
     if not len(values):
-        return f"decile {k}: no records"
+        return EMPTY
     parts = ["not asked"] if blank.any() else []
     known = values[~blank]
     if len(known):
         low, high = (_amount(v, unit) for v in (known.min(), known.max()))
         parts.append(low if low == high else f"{low}–{high}")
     suffix = f" {unit}" if unit in ("minutes", "hours") and len(known) else ""
-    return f"decile {k}: " + " or ".join(parts) + suffix
+    return " or ".join(parts) + suffix
+
+
+def _spikes(values: np.ma.MaskedArray, recipe: QuestionRecipe, kept: np.ndarray) -> list[str]:
+    """The values that make up a tenth or more of those that a question cuts into deciles, for people."""
+    if not recipe.deciles:
+        return []
+    blank = np.ma.getmaskarray(values)
+    known, of = _decile_values(values.filled(0).astype(np.float64), blank, recipe.deciles)
+    found, first, counts = np.unique(of[kept[known]], return_index=True, return_counts=True)
+    blanks = blank[known & kept][first]
+    total = counts.sum()
+    return [
+        f"{'blank' if b else _amount(v, recipe.unit)} ({count / total:.0%})"
+        for v, b, count in zip(found, blanks, counts, strict=True)
+        if count > 1 and count >= total / 10
+    ]
 
 
 def _amount(value: float, unit: str | None) -> str:

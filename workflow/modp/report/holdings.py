@@ -1,0 +1,111 @@
+"""What of a run holds true information: one table, for the report, the documents and what DVC sends."""
+
+from dataclasses import dataclass
+
+from modp.figures.registry import KINDS
+from modp.summaries.register import TABLES
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Files, below a data set's results where nothing else is said, and what they hold of true records.
+
+    may_leave : whether they may leave the house, and how
+    records : whether they are made of true records, whole, which DVC then sends to no remote
+    """
+
+    files: tuple[str, ...]
+    holds: str
+    may_leave: str
+    records: bool = False
+
+
+RAW = "data/raw/<dataset>/"
+"""The source files; of all holdings only these and logs are not below the results."""
+
+HOLDINGS = (
+    Holding((RAW,), "the true records", "no", records=True),
+    Holding(
+        ("records.parquet", "holdout.parquet", "bootstrap.parquet"),
+        "true records, coded; of the last, some twice and some not at all",
+        "no",
+        records=True,
+    ),
+    Holding(("marginals.parquet",), "the exact number of true records that give each answer", "no"),
+    Holding(
+        ("codebook.json",),
+        "in labels and cuts of deciles, true values, the smallest and the largest among them",
+        "without these labels and cuts",
+    ),
+    Holding(
+        ("<model>/model.safetensors",),
+        "what the model learnt, from which true crosstabs follow",
+        "another decision than a table's; with a guarantee, as far as that goes",
+    ),
+    Holding(
+        ("<model>/<variant>/synthetic.parquet", "instances/"),
+        "in `record`, which true record a row was drawn from; in `entropy_bits`, how it answers",
+        "without these two columns, shuffled",
+    ),
+    Holding(
+        ("measures/…/cells.parquet", "report.html"),
+        "the true crosstab, cells of one record included",
+        "no",
+    ),
+    Holding(
+        ("gates/", "measures/…/privacy.parquet"),
+        "a line for each true record, or for each one that was drawn from",
+        "no",
+    ),
+    Holding(
+        tuple(f"tables/{name}.*" for name, table in TABLES.items() if not table.public),
+        "shares of a few true records",
+        "no",
+    ),
+    Holding(
+        ("figures/",),
+        f"those of the kinds {', '.join(f'`{name}`' for name, kind in KINDS.items() if not kind.public)}: "
+        "true counts cell by cell, or a point for a true record",
+        "the others",
+    ),
+    Holding(
+        ("parameters.json",),
+        "the seed, with which chance can be repeated: what was passed through, and how rows were shuffled",
+        "without the seed",
+    ),
+    Holding(("logs/<dataset>/",), "counts and values that were worth a word", "no"),
+    Holding(("all of these again in `repeats/` and in DVC's cache",), "the same", "no"),
+    Holding(
+        (
+            "report_public.html",
+            "metrics.json",
+            "plots/",
+            "the other tables and measures",
+            "<model>/history.parquet",
+            "<model>/card.md",
+            "<model>/privacy.md",
+        ),
+        "measures over many cells or many people, the number of records, and the questions",
+        "yes, but for the seed on the cards where rows were passed through",
+    ),
+)
+
+
+def of_true_records() -> list[str]:
+    """Return the files of results that are made of true records, whole."""
+    return [file for holding in HOLDINGS if holding.records for file in holding.files if file != RAW]
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Return the table for people: files, what they hold, and whether they may leave the house."""
+    return [(", ".join(_named(file) for file in h.files), h.holds, h.may_leave) for h in HOLDINGS]
+
+
+def _named(file: str) -> str:
+    return file if " " in file else f"`{file}`"
+
+
+def markdown() -> str:
+    """Return the table as Markdown."""
+    lines = ["| files | what they hold | may they leave the house |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows())]) + "\n"

@@ -1,0 +1,26 @@
+"""The table of tables: which a run makes, in the order of the report, and which may be published."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known of one table.
+
+    public : whether it says nothing but what is measured over many cells or many people; else it shows what
+        a few true records answer
+    """
+
+    public: bool = True
+
+
+TABLES = {
+    "accuracy": Table(),
+    "three_way": Table(),
+    "privacy": Table(),
+    "attacks": Table(),
+    "mixing": Table(),
+    "questions": Table(),
+    "answers_by_blade": Table(public=False),
+    "repeats": Table(),
+}
