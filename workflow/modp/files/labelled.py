@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,7 @@ def _form(path: Path, kind: str, meta, meta_read, spelling: Mapping[str, Spellin
 def _column(
     name: str,
     values: Sequence[object],
-    meta,  # type: ignore[no-untyped-def]
+    meta: Any,
     kind: str,
 ) -> tuple[Column, Spelling]:
     text = meta.readstat_variable_types[name] == "string"

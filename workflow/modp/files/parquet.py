@@ -79,7 +79,7 @@ def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object
         single = not pa.types.is_float64(kind)
         array = array.cast(pa.float32() if single else kind)
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-        return array, (lambda v: number_text(np.float32(v))) if single else number_text, "number"  # type: ignore[arg-type]
+        return array, (lambda v: number_text(np.float32(v))) if single else number_text, "number"
     if pa.types.is_decimal(kind):
         return array.cast(pa.string()), lambda v: _trimmed(str(v)), "number"
     if pa.types.is_date(kind):
@@ -88,11 +88,11 @@ def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object
         array = pc.local_timestamp(array) if kind.tz else array
         if pc.all(pc.equal(array, pc.floor_temporal(array, unit="day")), min_count=0).as_py():
             return array.cast(pa.timestamp(kind.unit)).cast(pa.date32(), safe=False), _iso, "date"
-        return array.cast(pa.int64()), lambda v: _trimmed(str(np.datetime64(v, kind.unit))), "datetime"  # type: ignore[call-overload]
+        return array.cast(pa.int64()), lambda v: _trimmed(str(np.datetime64(v, kind.unit))), "datetime"
     if pa.types.is_null(kind):
         return array.cast(pa.string()), str, "text"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return array, lambda v: v.decode("utf-8", "replace"), "text"  # type: ignore[attr-defined]
+        return array, lambda v: v.decode("utf-8", "replace"), "text"
     if pa.types.is_time(kind):
         return array.cast(pa.string()), lambda v: _trimmed(str(v)), "text"
     return array.cast(pa.string()), str, "text"

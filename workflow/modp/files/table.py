@@ -1,7 +1,7 @@
 """A table as its file holds it: answers as text, and all that is needed to write such a file again."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -71,3 +71,28 @@ class Table:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables in one; raise ValueError if their columns are not the same."""
+    if len(tables) == 1:
+        return tables[0]
+    for table in tables:
+        if table.names != tables[0].names:
+            raise ValueError("the tables' columns are not the same")
+    columns = zip(*(table.columns for table in tables), strict=True)
+    said = tuple(dict.fromkeys(line for table in tables for line in table.said))
+    return Table(tuple(_stacked(parts) for parts in columns), said)
+
+
+def _stacked(parts: Sequence[Column]) -> Column:
+    kinds, where = np.unique(np.concatenate([part.kinds for part in parts]).astype(str), return_inverse=True)
+    starts = np.cumsum([0, *(len(part.kinds) for part in parts)])
+    places = [
+        np.where(part.places == BLANK, BLANK, np.append(where[start:], BLANK)[part.places])
+        for part, start in zip(parts, starts, strict=False)
+    ]
+    labels = {text: label for part in parts for text, label in part.labels.items()}
+    missing = frozenset().union(*(part.missing for part in parts))
+    joined = np.concatenate(places).astype(np.int32)
+    return replace(parts[0], kinds=kinds.astype(object), places=joined, labels=labels, missing=missing)

@@ -409,7 +409,7 @@ def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: Te
         with (
             path.open("wb") as raw,
             gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
-            io.BufferedWriter(packed, 1 << 20) as file,  # type: ignore[type-var]
+            io.BufferedWriter(packed, 1 << 20) as file,
         ):
             _write_table(file, columns, rows, form)
     else:

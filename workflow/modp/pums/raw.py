@@ -21,19 +21,29 @@ def raw_records(files: list[Path], dataset: Dataset, questions: QuestionSet) -> 
     """Read the questions' columns and, where the files have them, those that help to read them."""
     helpful = vintages.helpful(questions.columns)
     helpful += [column for name in dataset.keep for column in filters.columns(name)]
-    optional = [c for c in dict.fromkeys([*helpful, HOUSEHOLD]) if c not in questions.columns]
-    return read(files, questions.columns, [*questions.columns_of_words, HOUSEHOLD], optional)
+    household = dataset.household or HOUSEHOLD
+    optional = [c for c in dict.fromkeys([*helpful, household]) if c not in questions.columns]
+    found = read(files, questions.columns, [*questions.columns_of_words, household], optional)
+    if dataset.household and household not in found:
+        raise InputError(f"{dataset.title}: household: the files have no column {household!r}")
+    return found
 
 
-def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> Raw:
-    """Keep the records that the data set's filters keep; raise InputError where none is left."""
+def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np.ndarray, Raw]:
+    """Keep the records that the data set's filters keep; raise InputError where none is left.
+
+    Returns
+    -------
+    rows : where the kept records stood, and their columns
+    """
+    rows = np.arange(len(next(iter(raw.values()))))
     for name in dataset.keep:
         kept = filters.passes(name, raw, dataset.title)
         say(f"{name} ({filters.FILTERS[name].meaning}): {len(kept):,} records in, {kept.sum():,} out")
-        raw = {column: values[kept] for column, values in raw.items()}
+        rows, raw = rows[kept], {column: values[kept] for column, values in raw.items()}
         if not kept.any():
             raise InputError(f"{dataset.title}: the filter {name!r} leaves no record")
-    return raw
+    return rows, raw
 
 
 def prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, say: Callable[[str], None]) -> Raw:

@@ -1,0 +1,53 @@
+"""What the columns of anybody's table answer: words or whole numbers, as a question set wants them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from modp.base.errors import InputError, did_you_mean
+from modp.files.table import BLANK, Column, Table
+from modp.survey import numbers
+from modp.survey.questions import QuestionSet
+
+LARGEST = np.iinfo(np.int32).max
+
+
+def raw(table: Table, questions: QuestionSet, where: str | Path) -> Mapping[str, np.ma.MaskedArray]:
+    """Return the columns that questions are made of.
+
+    Parameters
+    ----------
+    table : of n rows
+    where : the file, for messages
+
+    Returns
+    -------
+    column -> objects or int32 of shape (n,), masked where blank
+
+    Raises
+    ------
+    InputError
+        naming all columns that the table lacks; or the column with an answer that is no whole number where
+        the question set expects such
+    """
+    lacking = [name for name in questions.columns if name not in table.names]
+    if lacking:
+        said = "".join(f"\n  {name}{did_you_mean(name, table.names)}" for name in lacking)
+        raise InputError(f"{where} lacks {len(lacking)} of the columns that the question set names:{said}")
+    words = questions.columns_of_words
+    return {
+        name: table[name].words if name in words else _whole(table[name], where) for name in questions.columns
+    }
+
+
+def _whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
+    values = [numbers.number(text) for text in column.kinds.tolist()]
+    for text, value in zip(column.kinds.tolist(), values, strict=True):
+        if value is None or value != int(value) or abs(value) > LARGEST:
+            raise InputError(
+                f"{where}: {column.name} holds {text!r}, which is not a whole number below 2**31; if such "
+                "answers are wanted, make all keys of its categories words, in quotes"
+            )
+    known = np.array([*(value or 0 for value in values), 0], np.int32)
+    return np.ma.array(known[column.places], mask=column.places == BLANK)
