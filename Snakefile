@@ -19,6 +19,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/private.smk"
 include: "workflow/rules/anonymeter.smk"
+include: "workflow/rules/release.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.

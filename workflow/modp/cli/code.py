@@ -6,12 +6,10 @@ from pathlib import Path
 from modp.base import seeds
 from modp.base.config import load
 from modp.base.output import Log, written
-from modp.cli.selected import selected
+from modp.cli.selected import fitted_questions, selected
 from modp.crosstabs.pairs import crosstab
-from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import coding
-from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
 
@@ -31,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read, filter, code, write."""
     dataset = load(options.dataset, Dataset)
-    questions = load(options.questions, QuestionSet).fitted(
-        dataset.faithful, dataset.leave_out, fips(dataset.state_question)
-    )
-    dataset.agrees_with(questions.records)
+    questions = fitted_questions(options.questions, dataset)
     chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, log)
     kept = chosen.kept
     say_unknown = log if dataset.unknown == "category" else None

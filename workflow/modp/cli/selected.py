@@ -2,18 +2,22 @@
 
 import filecmp
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from modp.base import seeds
+from modp.base.config import load
 from modp.base.errors import InputError
+from modp.files.form import Form
+from modp.files.options import DETECTED, TableOptions
 from modp.files.raw import raw as own_raw
 from modp.files.read import read
-from modp.files.table import Table, stacked
-from modp.pums import raw
+from modp.files.table import BLANK, Column, Table, stacked
+from modp.pums import raw, vintages
+from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
@@ -82,12 +86,64 @@ def selected(
     return Selected(columns, kept, rows[kept[:n]])
 
 
-def own_table(files: list[Path], dataset: Dataset) -> Table:
-    """Return the rows of all files of a data set that is not Census's."""
-    assert dataset.table is not None
-    tables = [read(path, dataset.table)[0] for path in files]
+def fitted_questions(path: Path, dataset: Dataset) -> QuestionSet:
+    """Return the question set as a data set wants it."""
+    questions = load(path, QuestionSet).fitted(
+        dataset.faithful, dataset.leave_out, fips(dataset.state_question)
+    )
+    dataset.agrees_with(questions.records)
+    return questions
+
+
+def as_in_files(
+    files: Sequence[Path],
+    dataset: Dataset,
+    questions: QuestionSet,
+    chosen: Selected,
+    besides: Collection[str],
+) -> tuple[Table, Form, Mapping[str, str]]:
+    """Read the files as they are: of Census's the columns that questions are made of, and some others.
+
+    Parameters
+    ----------
+    besides : columns of Census's to read where they are there
+
+    Returns
+    -------
+    table : the rows of all files; dollars that were adjusted to one year's are so here too
+    form : of the first file
+    column_of : raw column of the question set -> that of the files, where these call it otherwise
+    """
+    if dataset.table is not None:
+        return *_table(files, dataset, dataset.table, None), {}
+    first = read(files[0], columns=())[1]
+    in_capitals = {name.upper(): name for name in first.names}
+    found = {column: vintages.source(column, in_capitals) for column in questions.columns}
+    column_of = {column: in_capitals[at.column] for column, at in found.items() if at}
+    others = [name for name in (*besides, dataset.household or raw.HOUSEHOLD) if name in in_capitals]
+    wanted = dict.fromkeys([*column_of.values(), *(in_capitals[name] for name in others)])
+    table, form = _table(files, dataset, DETECTED, list(wanted))
+    for column, name in column_of.items():
+        if vintages.is_adjusted(column, dataset.vintage):
+            table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
+    return table, form, column_of
+
+
+def _adjusted(column: Column, values: np.ma.MaskedArray, rows: np.ndarray) -> Column:
+    """The column with these whole numbers (n,) at ``rows``, and blanks elsewhere."""
+    kinds, places = np.unique(values.filled(0), return_inverse=True)
+    at = np.full(len(column.places), BLANK, np.int32)
+    at[rows] = np.where(np.ma.getmaskarray(values), BLANK, places)
+    return replace(column, kinds=kinds.astype(str).astype(object), places=at)
+
+
+def _table(
+    files: Sequence[Path], dataset: Dataset, options: TableOptions, columns: list[str] | None
+) -> tuple[Table, Form]:
+    """The rows of all files, and the form of the first."""
+    tables, forms = zip(*(read(path, options, columns) for path in files), strict=True)
     try:
-        return stacked(tables)
+        return stacked(tables), forms[0]
     except ValueError:
         names = ", ".join(str(path) for path in files)
         raise InputError(f"{dataset.title}: the files have not the same columns: {names}") from None
@@ -98,7 +154,7 @@ def _read(
 ) -> tuple[dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None]:
     """Columns of the records that filters keep, where these stand in the files, and their households."""
     if dataset.table is not None:
-        table = own_table(files, dataset)
+        table, _ = _table(files, dataset, dataset.table, None)
         columns = dict(own_raw(table, questions, ", ".join(str(path) for path in files)))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")

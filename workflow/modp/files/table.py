@@ -72,6 +72,10 @@ class Table:
                 return column
         raise KeyError(name)
 
+    def replaced(self, column: Column) -> "Table":
+        """Return the table with this column in place of the one of its name."""
+        return replace(self, columns=tuple(column if c.name == column.name else c for c in self.columns))
+
 
 def stacked(tables: Sequence[Table]) -> Table:
     """Return the rows of several tables in one; raise ValueError if their columns are not the same."""

@@ -21,7 +21,8 @@ from modp.summaries.warnings import lines
 PACKAGE = Path(__file__).parent.parent
 PAGE = ("page.html.j2", "page.css", "page.js")
 CARD = ("card.md.j2", "privacy.md.j2")
-"""Templates of the report's page and of the cards."""
+RELEASE = ("release.md.j2",)
+"""Templates of the report's page, of the cards and of the page beside a released table."""
 
 FAMILIES = PACKAGE / "models" / "registry.py"
 REGISTRY = PACKAGE / "figures" / "registry.py"

@@ -13,6 +13,7 @@ from modp.figures.registry import Of, Shows
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.models.family import Family, Name, Recipe, Row
 from modp.models.registry import FAMILIES, families, family
+from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
 RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
@@ -59,6 +60,19 @@ class Census(Strict):
 
     base_url: str = Field(pattern=r"^https?://")
     downloads: str
+
+
+class Released(Strict):
+    """What "snakemake release" puts into folders that may leave the house, in the input's own form.
+
+    ``rows`` of the accuracy table. Numbers are drawn inside their class from its smoothed shape, or
+    ``uniform``. A row that is warned of, as a copy for instance, is refused unless it stands under
+    ``despite_warnings`` too.
+    """
+
+    rows: list[str] = Field(default_factory=list)
+    values: Inside = "shape"
+    despite_warnings: list[str] = Field(default_factory=list)
 
 
 class Grids(Strict):
@@ -110,6 +124,7 @@ class Params(Strict):
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
+    release: Released = Field(default_factory=Released)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @model_validator(mode="before")
@@ -178,6 +193,11 @@ class Params(Strict):
                 raise ValueError(f"the row {name} is listed twice under 'rows'")
         for name, figure in self.figures.items():
             self._check_figure(f"figures.{name}", figure)
+        for key in ("rows", "despite_warnings"):
+            for name in getattr(self.release, key):
+                if name not in self.names[1:]:
+                    near = did_you_mean(name, self.names[1:])
+                    raise ValueError(f"release.{key}: no row {name!r} among 'rows'{near}")
         if self.answers_by_blade:
             self._require_gate("answers_by_blade.model", self.answers_by_blade.model)
         return self

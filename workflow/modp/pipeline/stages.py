@@ -188,7 +188,7 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
     deps += _results("instances/${item.model}") if family.can("instances") else []
     deps += _code_of(["draw", "measure"], family)
     target = _results(f"measures/{row}/cells.parquet")
-    outs = _results(row, f"measures/{row}")
+    outs = _results(f"{row}/synthetic.parquet", f"measures/{row}")
     return {"foreach": rows, "do": _stage(f"draw {row} and measure it", target, keys, deps, outs)}
 
 

@@ -30,6 +30,7 @@ STEPS = {
     "figure": Step("draw one figure"),
     "report": Step("put everything about a run into one page"),
     "card": Step("write the card of one model", ("guarantee",), words=True),
+    "release": Step("put a row's records into a folder that may leave the house", ("guarantee",), words=True),
     "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
     "compare": Step("compare two runs: parameters that differ, metrics with their change"),
     "convert": Step("turn weights that the author of the paper published into a model of ours"),

@@ -274,6 +274,13 @@ def _require_factor(
         raise InputError(f"{where}: {name} is blank or not positive for some records")
 
 
+def is_adjusted(column: str, vintage: Vintage | None) -> bool:
+    """Whether a column of a vintage is in dollars of several years, which are to be made one year's."""
+    if vintage is None or vintage.years == 1 or column not in FACTORS:
+        return False
+    return column != "VALP" or vintage.year >= VALUE_ADJUSTED_SINCE
+
+
 def in_one_years_dollars(
     column: str, values: np.ma.MaskedArray, raw: Mapping[str, np.ma.MaskedArray], vintage: Vintage | None
 ) -> np.ma.MaskedArray:
@@ -293,9 +300,7 @@ def in_one_years_dollars(
     -------
     whole dollars of the newest year, or ``values`` itself
     """
-    if vintage is None or vintage.years == 1 or column not in FACTORS:
-        return values
-    if column == "VALP" and vintage.year < VALUE_ADJUSTED_SINCE:
+    if not is_adjusted(column, vintage):
         return values
     ratio = raw[FACTORS[column]].data
     ratio = np.where(ratio > MILLIONTHS_ABOVE, ratio / 1e6, ratio)

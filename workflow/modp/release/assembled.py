@@ -10,13 +10,20 @@ from modp.files.table import Column, Table
 from modp.pums.where import Dataset
 from modp.release import drawing, relations
 from modp.release.drawing import Pool
-from modp.release.values import RARITY, Inside, Spelling
+from modp.release.inside import Inside
+from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
 from modp.survey.questions import QuestionRecipe, QuestionSet, Relation
 from modp.survey.records import Records
 
 SERIAL, LINE, WEIGHTS = "SERIALNO", "SPORDER", ("PWGTP", "WGTP")
+OF_ALL = ("RT", "DIVISION", "REGION", "ST", "STATE")
+FACTORS = ("ADJINC", "ADJHSG")
+BESIDES = (SERIAL, LINE, *WEIGHTS, *OF_ALL, *FACTORS)
 """Columns of Census's files that no question set of ours reads, and what they are is known."""
+
+ONE = "1000000"
+"""The factor, in Census's millionths, of amounts that are of one year already."""
 
 NEW_SERIAL = "SY"
 """In place of HU or GQ in a household's number: synthetic."""
@@ -31,7 +38,7 @@ class Source:
     dataset : where the records came from
     table : the columns of the input's file
     rows : (n,) the row of the table that each record was
-    column_of : raw column of the question set -> that of the file, where a vintage calls it otherwise
+    column_of : raw column of the question set -> that of the file, where this calls it otherwise
     public : for ``Inside`` public: question -> the raw answers of each category in a public table
     """
 
@@ -76,7 +83,8 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
         if column.name in asked:
             question = asked[column.name]
             columns.append(drawing.column(column, answers[question]))
-            what[column.name] = f"synthetic, the question {question}"
+            called = "" if question == column.name else f", the question {question}"
+            what[column.name] = f"synthetic answers{called}"
         else:
             made, what[column.name] = _besides(column, source, len(codes))
             columns.append(made)
@@ -146,17 +154,19 @@ def _besides(column: Column, source: Source, size: int) -> tuple[Column, str]:
     census = dataset.table is None
     if name == dataset.household or dataset.other_columns.get(name) == "identifier":
         return drawing.numbered(column, size), "a new number for every record, not a true one"
-    if census and name == SERIAL:
+    if census and name.upper() == SERIAL:
         return _serials(column, size), f"a new number for every record, with {NEW_SERIAL} for synthetic"
-    if census and name == LINE:
+    if census and name.upper() == LINE:
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
-    if name == dataset.weight or (census and name in WEIGHTS):
+    if name == dataset.weight or (census and name.upper() in WEIGHTS):
         text = _mean_weight(column, size)
         return drawing.filled(
             column, text, size
         ), "one weight for all, so that totals are about the true ones"
     counts = column.counts
+    if census and name.upper() in FACTORS and len(column.kinds) > 1:
+        return drawing.filled(column, ONE, size), "one, since amounts are of one year's dollars"
     constant = len(column.kinds) == 1 and counts[0] == len(column.places) >= RARITY
     if constant:
         return drawing.filled(column, str(column.kinds[0]), size), "the same in all records, as in the input"

@@ -9,7 +9,8 @@ import numpy as np
 
 from modp.files.table import BLANK, Column
 from modp.release import values
-from modp.release.values import Inside, Shape, Spelling
+from modp.release.inside import Inside
+from modp.release.values import Shape, Spelling
 from modp.survey import numbers
 from modp.survey.codebook import Question
 from modp.survey.numbers import ISO, Interval, NumbersRecipe

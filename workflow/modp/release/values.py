@@ -8,14 +8,11 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from modp.survey import numbers
 from modp.survey.numbers import Interval
-
-Inside = Literal["shape", "uniform", "public"]
 
 RARITY = 10
 """A true value comes back only where at least so many true records of its category have it."""

@@ -1,0 +1,160 @@
+"""Put one row's synthetic records into a folder that may leave the house, in the input's own form."""
+
+import argparse
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+
+from modp.base.config import check, load
+from modp.base.errors import InputError
+from modp.base.output import Log
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
+from modp.cli.selected import as_in_files, fitted_questions, selected
+from modp.files.form import Form, TextForm, written_ending
+from modp.files.write import write
+from modp.models.family import Family, Recipe
+from modp.pums.where import Dataset
+from modp.release.assembled import BESIDES, Released, Source, released
+from modp.release.inside import Inside
+from modp.release.readme import About, readme
+from modp.report import card, page
+from modp.summaries.accuracy import ZEROS
+from modp.summaries.warnings import EVERY
+from modp.survey.records import Records
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the step's options."""
+    ask_for_coded(parser)
+    ask_for_model(parser)
+    parser.add_argument("--name", required=True, help="of the model, in params.yaml")
+    parser.add_argument("--row", type=json.loads, required=True, help="the row, as JSON")
+    parser.add_argument("--synthetic", type=Path, required=True, help="the row's records")
+    parser.add_argument("--files", type=Path, nargs="+", required=True, help="raw files, in order")
+    parser.add_argument("--held-files", type=Path, nargs="*", default=[], help="raw files held out")
+    parser.add_argument("--share", type=float, default=0.0, help="held out where there are none of these")
+    parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
+    parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
+    parser.add_argument("--values", choices=get_args(Inside), default="shape", help="inside their class")
+    parser.add_argument("--despite-warnings", action="store_true", help="release what is warned of")
+    parser.add_argument("--accuracy", type=Path, required=True, help="the table")
+    parser.add_argument("--privacy", type=Path, required=True, help="the table")
+    parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument("--warnings", type=Path, required=True)
+    parser.add_argument("--zeros", choices=list(ZEROS), required=True, help="what counts as such")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="the page in the folder that is written")
+
+
+def run(options: argparse.Namespace, log: Log) -> None:
+    """Refuse what is a copy; else assemble, write, explain."""
+    row = f"{options.row['model']}/{options.row['name']}"
+    family, recipe = recipe_of(options)
+    warned = _warned(row, options, log)
+    guaranteed = family.guarantee(recipe) if family.can("guarantee") else []
+    if guaranteed:
+        raise InputError(
+            f"{row} has a formal guarantee, which a release would break: answers inside a category are "
+            "drawn from the true records, without noise. Take the category codes of synthetic.parquet, "
+            "without its columns record and entropy_bits"
+        )
+    records = coded(options.records, options.codebook)
+    source, form = _source(options, records, log)
+    drawn = read_drawn(options.synthetic, records.codebook)
+    made = released(drawn.codes, source, options.seed, options.values)
+    file = _file_name(options.files, form, source.dataset, options.dataset)
+    about = _about(row, family, recipe, records, source.dataset, options)
+    text = readme(file, made, form.names, replace(about, warnings=warned))
+    form = _of_one_table(form, file) if len(options.files) > 1 else form
+    _written(options.out, file, made, form, text)
+    for line in made.said:
+        log(line)
+    log(f"{options.out.parent}: {len(drawn.codes):,} records in {file}, and {options.out.name}")
+
+
+def _warned(row: str, options: argparse.Namespace, log: Log) -> list[str]:
+    """What is warned of about a row; raise InputError unless it is to be released despite that."""
+    warnings = json.loads(options.warnings.read_text(encoding="utf-8"))
+    found = [*warnings.get(EVERY, ()), *warnings.get(row, ())]
+    if found and not options.despite_warnings:
+        listing = "".join(f"\n  {sentence}" for sentence in found)
+        raise InputError(
+            f"{row} is not released:{listing}\nIf you have weighed that, name the row in params.yaml under "
+            "release: despite_warnings (or, at the command line, give --despite-warnings)"
+        )
+    for sentence in found:
+        log(f"{row} is released although it {sentence}")
+    return found
+
+
+def _source(options: argparse.Namespace, records: Records, log: Log) -> tuple[Source, Form]:
+    """The true records' raw answers again, those that the models learnt from."""
+    dataset = load(options.dataset, Dataset)
+    questions = fitted_questions(options.questions, dataset)
+    chosen = selected(
+        options.files, options.held_files, dataset, questions, options.share, options.seed, log.only_file
+    )
+    if len(chosen.rows) != len(records):
+        raise InputError(
+            f"{options.records} has {len(records):,} records, and the files give {len(chosen.rows):,} now: "
+            "they have changed since; run the pipeline again"
+        )
+    table, form, column_of = as_in_files(options.files, dataset, questions, chosen, BESIDES)
+    return Source(records, questions, dataset, table, chosen.rows, column_of), form
+
+
+def _file_name(files: Sequence[Path], form: Form, dataset: Dataset, dataset_yaml: Path) -> str:
+    """The input's name where it is one file; of several the data set's."""
+    ending = written_ending(form)
+    if len(files) > 1:
+        return dataset_yaml.name.removesuffix(".yaml").removesuffix(".yml") + ending
+    name = files[0].name
+    return name.removesuffix(form.ending) + ending
+
+
+def _about(
+    row: str, family: Family, recipe: Recipe, records: Records, dataset: Dataset, options: argparse.Namespace
+) -> About:
+    hidden = pd.read_parquet(options.privacy)
+    metrics = json.loads(options.metrics.read_text())
+    parameters = recipe.model_dump()
+    zeros = ZEROS[parameters.get("zeros") or options.zeros]
+    method = family.method.format(**{**parameters, "zeros": zeros})
+    treated = card.treatment(check(options.row, family.row, row).model_dump(), family)
+    return About(
+        title=dataset.title,
+        records=len(records),
+        questions=len(records.codebook.questions),
+        method=f"{method} This table: {treated}.",
+        measured=page.headline(row, pd.read_parquet(options.accuracy), hidden, metrics, options.zeros),
+        guaranteed=(),
+        warnings=(),
+        how=options.values,
+    )
+
+
+def _written(page: Path, file: str, made: Released, form: Form, text: str) -> None:
+    """Write the page's folder whole or not at all, with nothing else than the data in it."""
+    folder = page.parent
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        write(part / file, made.table, form)
+        (part / page.name).write_text(text, encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _of_one_table(form: Form, file: str) -> Form:
+    """The form where what was in several files goes into one: a zip's table is called like the zip."""
+    if isinstance(form, TextForm) and form.member:
+        return replace(form, member=Path(file).stem + ".csv")
+    return form

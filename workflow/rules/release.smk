@@ -1,0 +1,46 @@
+rule release_row:
+    """Put one row's records into a folder that may leave the house, in the input's own form."""
+    input:
+        files=expand(rules.acquire.output.file, file=DATASET.names),
+        held=expand(rules.acquire.output.file, file=DATASET.held_names),
+        dataset=DATASET_YAML,
+        questions=QUESTIONS_YAML,
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        synthetic=lambda w: synthetic(w.row),
+        accuracy=f"{RESULTS}/tables/accuracy.parquet",
+        privacy=f"{RESULTS}/tables/privacy.parquet",
+        metrics=rules.tables.output.metrics,
+        warnings=rules.tables.output.warnings,
+        templates=[engines.template(name) for name in engines.RELEASE],
+        code=lambda w: code_of("release", w.row),
+    output:
+        # The folder is written whole; the name of the data file beside this one is the input's.
+        f"{RESULTS}/{{row}}/release/README.md",
+    log:
+        f"{LOGS}/{{row}}/release.log",
+    wildcard_constraints:
+        row=one_of(PARAMS.release.rows),
+    params:
+        name=lambda w: ROWS[w.row].model,
+        model=lambda w: PARAMS.models[ROWS[w.row].model].model_dump_json(),
+        row=lambda w: ROWS[w.row].model_dump_json(),
+        despite=lambda w: ("--despite-warnings" if w.row in PARAMS.release.despite_warnings else ""),
+        values=PARAMS.release.values,
+        zeros=PARAMS.zeros,
+        seed=PARAMS.seed,
+        share=PARAMS.holdout,
+    shell:
+        "python -m modp release --records {input.records:q} --codebook {input.codebook:q}"
+        " --name {params.name:q} --model {params.model:q} --row {params.row:q}"
+        " --synthetic {input.synthetic:q} --files {input.files:q} --held-files {input.held:q}"
+        " --share {params.share} --dataset {input.dataset:q} --questions {input.questions:q}"
+        " --values {params.values} {params.despite} --accuracy {input.accuracy:q}"
+        " --privacy {input.privacy:q} --metrics {input.metrics:q} --warnings {input.warnings:q}"
+        " --zeros {params.zeros} --seed {params.seed} --out {output:q} --log {log:q}"
+
+
+rule release:
+    """All rows that params.yaml names under release."""
+    input:
+        expand(rules.release_row.output, row=PARAMS.release.rows),
