@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from modp.base.config import check
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.files.columns import decide
@@ -31,14 +32,30 @@ PLURAL = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("file", type=Path, help="the table: CSV, Parquet, Excel, SPSS, Stata, SAS")
+    ask_for_table(parser)
     parser.add_argument("--name", help="of the data set; by default that of the file")
     parser.add_argument("--folder", type=Path, help="for the two files; by default where they are found")
 
 
+def ask_for_table(parser: argparse.ArgumentParser) -> None:
+    """Declare the table's option, and those that :func:`reading_of` takes."""
+    parser.add_argument("file", type=Path, help="the table: CSV, Parquet, Excel, SPSS, Stata, SAS")
+    parser.add_argument("--encoding", help="of a text file, where it is not found out: utf-8, cp1252 …")
+    parser.add_argument("--delimiter", help="of a text file, one character, where it is not found out")
+    parser.add_argument("--decimal", choices=[".", ","], help="sign of a text file's numbers, likewise")
+    parser.add_argument("--sheet", help="of an Excel workbook, its name or number; by default the first")
+
+
+def reading_of(options: argparse.Namespace) -> TableOptions:
+    """Return how the table is to be read; raise InputError if that cannot be."""
+    sheet = int(options.sheet) if (options.sheet or "").isdigit() else options.sheet
+    said = {"encoding": options.encoding, "delimiter": options.delimiter, "decimal": options.decimal}
+    return check({**said, "sheet": sheet}, TableOptions, "the command line")
+
+
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read, decide, write."""
-    reading = TableOptions()
+    reading = reading_of(options)
     table, _ = read(options.file, reading)
     decisions = decide(table)
     name = options.name or name_of(options.file)

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--histories", type=Path, nargs="*", default=[], help="of fits of models with rows")
     parser.add_argument("--histories-of", nargs="*", default=[], help="these models' names")
-    parser.add_argument("--published", type=Path, required=True, help="the paper's numbers")
+    parser.add_argument("--published", type=Path, help="the paper's numbers, for the paper's data")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="for the tables")
@@ -117,9 +117,9 @@ def _read(names: Sequence[str], files: Sequence[Path]) -> dict[str, pd.DataFrame
     return {name: pd.read_parquet(path) for name, path in zip(names, files, strict=True)}
 
 
-def _published(path: Path, dataset: Dataset, where: Path) -> dict[str, dict[str, float]]:
+def _published(path: Path | None, dataset: Dataset, where: Path) -> dict[str, dict[str, float]]:
     """The paper's numbers for this data set, none if it is not the paper's."""
-    if dataset.published is None:
+    if path is None or dataset.published is None:
         return {}
     known = read_yaml(path)
     if dataset.published not in known:

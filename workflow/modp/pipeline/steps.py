@@ -14,6 +14,7 @@ class Step:
 
 STEPS = {
     "init": Step("look at a table of your own: write its dataset YAML and its question set"),
+    "synthesize": Step("make synthetic records of a table of your own, with a report"),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),

@@ -24,8 +24,9 @@ FIRST = ("accuracy", "frontier")
 
 @dataclass(frozen=True)
 class Number:
-    """One number of the headline, what it is of, and a sentence of meaning."""
+    """One number of the headline, its measure's key, what it is of, and a sentence of meaning."""
 
+    key: str
     value: str
     name: str
     meaning: str
@@ -82,8 +83,8 @@ def headline(
     zeros : the parameter, one of :data:`modp.summaries.accuracy.ZEROS`
     """
     facts = _facts(row, table, hidden, metrics, zeros)
-    parts = [m.headline for m in measures_of() if m.headline and _defined(m, facts)]
-    return [Number(p.value.format(**facts), p.name, p.meaning.format(**facts)) for p in parts]
+    parts = [(m.key, m.headline) for m in measures_of() if m.headline and _defined(m, facts)]
+    return [Number(key, p.value.format(**facts), p.name, p.meaning.format(**facts)) for key, p in parts]
 
 
 def _facts(

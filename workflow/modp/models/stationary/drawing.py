@@ -36,36 +36,53 @@ def draw(
 ) -> Drawn:
     """Sweep from the true records, or from fresh ones, and return the last state of each chain.
 
-    A balanced row takes as many records from that state and some later ones.
+    A balanced row takes its records from that state and some later ones. Where more records are wanted than
+    there are true ones, chains begin at true ones more than once.
     """
-    codes, is_fresh = records.codes, row.start == "fresh"
+    n, is_fresh = len(records), row.start == "fresh"
+    size = row.size or n
+    partner = _starts(n, size, work)
+    codes = records.codes[partner]
     if is_fresh:
-        codes = fresh.fresh(model.tables, len(records), seeds.generator(work.seed, "fresh", work.name))
+        codes = fresh.fresh(model.tables, len(partner), seeds.generator(work.seed, "fresh", work.name))
     seed, gpu = seeds.integer(work.seed, "sweep", work.name), devices.gpu(work.device)
     sweeps = FEWEST_SWEEPS if row.sweeps == "auto" else row.sweeps
     swept, bits, _changed = sample(model, codes, sweeps, seed, work.threads, gpu)
     if row.sweeps == "auto":
-        swept, bits = _forgotten(model, codes, swept, bits, work)
-    partner = np.arange(len(records))
+        swept, bits = _forgotten(model, codes, swept, bits, n, work)
     if row.balanced:
-        swept, bits, partner = _balanced(model, swept, bits, work)
+        swept, bits, chain = _balanced(model, swept, bits, size, work)
+        partner = partner[chain]
+    elif size < n:
+        rows = np.sort(seeds.generator(work.seed, "size", work.name).permutation(n)[:size])
+        swept, bits, partner = swept[rows], bits[rows], partner[rows]
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
 
 
+def _starts(n: int, size: int, work: Work) -> np.ndarray:
+    """The true record that each chain begins at: each once and, where there are to be more, again."""
+    again = seeds.generator(work.seed, "starts", work.name).permutation(n)
+    return np.concatenate([np.arange(n), np.resize(again, max(size - n, 0))])
+
+
 def _forgotten(
-    model: Stationary, start: np.ndarray, swept: np.ndarray, bits: np.ndarray, work: Work
+    model: Stationary, start: np.ndarray, swept: np.ndarray, bits: np.ndarray, n: int, work: Work
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sweep on, twice as far each time, until the records that chains began at are forgotten."""
+    """Sweep on, twice as far each time, until the records that chains began at are forgotten.
+
+    The first ``n`` of ``start`` are the true records, each once.
+    """
+    true = start[:n]
     rng, gpu = seeds.generator(work.seed, "forgotten", work.name), devices.gpu(work.device)
-    rows = np.sort(rng.permutation(len(start))[: forgetting.CHAINS])
-    left, before, sweeps = forgetting.remembered(start, swept, rows), math.inf, FEWEST_SWEEPS
-    enough = forgetting.chance(len(start), len(rows))
+    rows = np.sort(rng.permutation(len(true))[: forgetting.CHAINS])
+    left, before, sweeps = forgetting.remembered(true, swept[:n], rows), math.inf, FEWEST_SWEEPS
+    enough = forgetting.chance(len(true), len(rows))
     while left > enough and left < FALLING * before and sweeps < MOST_SWEEPS:
         key = seeds.integer(work.seed, "sweep", work.name, str(sweeps))
         swept, bits, _changed = sample(model, swept, sweeps, key, work.threads, gpu)
-        before, left, sweeps = left, forgetting.remembered(start, swept, rows), 2 * sweeps
+        before, left, sweeps = left, forgetting.remembered(true, swept[:n], rows), 2 * sweeps
     ended = "" if left <= enough else ", and no more is forgotten" if sweeps < MOST_SWEEPS else ", the most"
-    by_chance = min(forgetting.NEAREST / max(len(start), 1), 1.0)
+    by_chance = min(forgetting.NEAREST / max(len(true), 1), 1.0)
     work.log(
         f"{work.name}: {sweeps} sweeps{ended}, after which {left:.2%} of the records that chains began "
         f"at are among the {forgetting.NEAREST} nearest (by chance {by_chance:.2%})"
@@ -74,9 +91,9 @@ def _forgotten(
 
 
 def _balanced(
-    model: Stationary, swept: np.ndarray, bits: np.ndarray, work: Work
+    model: Stationary, swept: np.ndarray, bits: np.ndarray, size: int, work: Work
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose as many records among these and later ones of their chains; say also whose chain each is."""
+    """Choose ``size`` records among these and later ones of their chains; say also whose chain each is."""
     n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
     states, kept = [(swept, bits)], np.clip(POOL // max(n, 1), *POOLED)
     expected = counts(swept, starts, work.threads).astype(float)
@@ -88,7 +105,7 @@ def _balanced(
             states.append((swept, bits))
     drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
     rng = seeds.generator(work.seed, "balanced", work.name)
-    rows = balanced.chosen(drawn, expected / STATES, n, starts, rng, work.threads)
+    rows = balanced.chosen(drawn, expected / STATES * (size / n), size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
     return drawn[rows], every_bits[rows], rows % max(n, 1)
 

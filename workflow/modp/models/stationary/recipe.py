@@ -45,6 +45,10 @@ class StationaryRecipe(Recipe):
     zeros: Zeros | None = None
 
 
+POPULATION = StationaryRecipe(prior="student", zeros="likely", triples=0)
+"""The model nearest to the people whom the sample stands for."""
+
+
 class StationaryRow(Row):
     """Records redrawn one question after the other.
 
@@ -53,12 +57,14 @@ class StationaryRow(Row):
     until what is left of it is chance, or no more is lost. ``start: fresh``
     begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
     more sweeps. ``balanced`` sweeps on and chooses among all records drawn so many that their crosstab is
-    the one the model expects, without the noise of a draw.
+    the one the model expects, without the noise of a draw. ``size`` is the number of records, where it is
+    not that of the true ones.
     """
 
     sweeps: int | Literal["auto"]
     start: Literal["records", "fresh"] = "records"
     balanced: bool = False
+    size: int | None = Field(default=None, ge=1)
 
     @field_validator("sweeps")
     @classmethod
