@@ -83,13 +83,18 @@ def read_yaml(path: str | Path) -> Any:
         if the file is missing or is not YAML
     """
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+        return parsed(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text; save it in that encoding") from None
     except yaml.YAMLError as failure:
         raise InputError(f"{path} is not valid YAML: {failure}") from None
+
+
+def parsed(text: str) -> Any:
+    """Return what a YAML text says; raise YAMLError if it is none."""
+    return yaml.load(text, _Loader)
 
 
 class _Loader(yaml.SafeLoader):

@@ -28,7 +28,8 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
     style.use()
     part = table[table["cells"] == "between"].iloc[::-1]
     names = [f"{m} {v}".strip() for m, v in zip(part["model"], part["variant"], strict=True)]
-    figure, axis = plt.subplots(figsize=(1.25 * style.COLUMN_IN, 1.1 + 0.3 * len(part)), layout="constrained")
+    height = max(1.1 + 0.3 * len(part), 2.4)  # less leaves no room beside title and legend
+    figure, axis = plt.subplots(figsize=(1.25 * style.COLUMN_IN, height), layout="constrained")
     at = np.arange(len(part))
     ratios = part[[f"ratio_{m}" for m in style.MEASURE_NAMES]]
     axis.hlines(at, ratios.min(axis=1), ratios.max(axis=1), color="0.8", linewidth=1.5, zorder=1)
