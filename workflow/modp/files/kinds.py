@@ -103,7 +103,8 @@ def column_of_dictionary(
     """Make a column of an Arrow dictionary array; ``text`` writes one of its values."""
     array = array.unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
+        empty = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], array.type.value_type))
+        array = array.chunk(0) if array.num_chunks else empty
     places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
     if any(value is None for value in values):

@@ -89,6 +89,8 @@ def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object
         if pc.all(pc.equal(array, pc.floor_temporal(array, unit="day")), min_count=0).as_py():
             return array.cast(pa.timestamp(kind.unit)).cast(pa.date32(), safe=False), _iso, "date"
         return array.cast(pa.int64()), lambda v: _trimmed(str(np.datetime64(v, kind.unit))), "datetime"
+    if pa.types.is_duration(kind):
+        return array.cast(pa.int64()), str, "integer"
     if pa.types.is_null(kind):
         return array.cast(pa.string()), str, "text"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -140,8 +142,9 @@ def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) ->
         to = pc.index_in(values, listed)
         indices = pc.take(to, places).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, listed, ordered=kind.ordered)
-    array = pc.take(_values(column, kind, form, where), places)
-    return pc.fill_null(array, "") if column.name in form.empty else array
+    plain = pa.string() if pa.types.is_string_view(kind) else kind  # Arrow takes nothing from a view
+    array = pc.take(_values(column, plain, form, where), places)
+    return (pc.fill_null(array, "") if column.name in form.empty else array).cast(kind)
 
 
 def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -> pa.Array:
@@ -150,10 +153,9 @@ def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -
     try:
         if pa.types.is_boolean(kind):
             return pa.array([{"true": True, "false": False}[k.lower()] for k in kinds], kind)
-        if pa.types.is_integer(kind):
-            return pa.array([_whole(k) for k in kinds], pa.int64() if kind != pa.uint64() else kind).cast(
-                kind
-            )
+        if pa.types.is_integer(kind) or pa.types.is_duration(kind):
+            wide = kind if kind == pa.uint64() else pa.int64()
+            return pa.array([_whole(k) for k in kinds], wide).cast(kind)
         if pa.types.is_floating(kind):
             return pa.array(numbers(kinds, column.name, str(where)), pa.float64()).cast(kind)
         if pa.types.is_date(kind):

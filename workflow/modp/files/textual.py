@@ -37,9 +37,6 @@ def read_text(
 ) -> tuple[Table, TextForm]:
     """Read a text table, ``packed`` by gzip or not; see :func:`modp.files.read.read`."""
     data = _unpacked(path) if packed else path.read_bytes()
-    inner = kind_of_head(data[: 1 << 12]) if packed else None
-    if inner in NAMES:
-        raise InputError(f"{path} holds {NAMES[inner]}, compressed by gzip; unpack it")
     suffix = honest_ending(ending(path), "text")
     plain = suffix.removesuffix(".gz").removesuffix(".GZ")
     suffix = suffix if packed == (suffix != plain) else plain + ".gz" * packed
@@ -133,9 +130,11 @@ class _Opened:
 
 
 def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
-    refused = REFUSED.get(kind_of_head(data[: 1 << 12]) or "")
-    if refused:
-        raise InputError(f"{where} is {refused}")
+    kind = kind_of_head(data[: 1 << 12])
+    if kind in REFUSED:
+        raise InputError(f"{where} is {REFUSED[kind]}")
+    if kind in NAMES:
+        raise InputError(f"{where} is {NAMES[kind]}, packed once more; unpack it")
     encoding = encoding_of(data, options.encoding, where)
     if encoding.name in ("utf-8", "ascii"):
         if options.encoding is not None or encoding.mark:
@@ -151,7 +150,10 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
     fields, end, line_end = next(delimited.records(body, delimiter))
     skip = len((preamble + body[:end]).encode())
     said = [encoding.said] if encoding.said else []
-    said += [f"{where}: the delimiter is {_spoken(delimiter)}"] if told and delimiter != "," else []
+    if told and len(fields) == 1:
+        said.append(f"{where}: no delimiter was found, so it is one column; if there is one, state it")
+    elif told and delimiter != ",":
+        said.append(f"{where}: the delimiter is {_spoken(delimiter)}")
     filled = [field for field in fields if field]
     return _Opened(
         where,
@@ -169,11 +171,11 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
 
 def _delimiter_of(text: str, options: TableOptions) -> tuple[str, str, bool]:
     """What stands before the header, the delimiter, and whether that was found out."""
-    line = delimited.PREAMBLE.match(text)
-    preamble = line[0] if line else ""
+    above = delimited.PREAMBLE.match(text)
+    assert above is not None  # it may be empty
     if options.delimiter:
-        return preamble, options.delimiter, False
-    return (preamble, line[1], True) if line else ("", delimited.sniffed(text), True)
+        return above[0], options.delimiter, False
+    return above[0], above[1] or delimited.sniffed(text[above.end() :]), True
 
 
 def _spoken(delimiter: str) -> str:
@@ -231,7 +233,8 @@ def _table(
         header_quoted=opened.header_quoted,
         ends_with_line=opened.rest.endswith((b"\n", b"\r")) or (not opened.rest and opened.ended),
     )
-    return Table(tuple(made), (*said, *opened.said, *odd)), form
+    told = dict.fromkeys(line for part in (opened, *others) for line in part.said)
+    return Table(tuple(made), (*said, *told, *odd)), form
 
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
