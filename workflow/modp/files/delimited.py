@@ -140,6 +140,18 @@ def _quoting(fields: Sequence[str], delimiter: str) -> tuple[bool | None, frozen
     return True, frozenset(field.strip() for field in unquoted), blank
 
 
+def require_closed_quotes(text: str, delimiter: str, where: str) -> None:
+    """Raise InputError naming the first line of ``text`` on which a quote is opened and nowhere closed."""
+    at = 0
+    for fields, end, _ in records(text, delimiter):
+        if any(field.startswith('"') and bare(field) == field for field in fields):
+            raise InputError(
+                f"{where} cannot be read as CSV: line {1 + _line_ends(text[:at]):,} opens a double quote "
+                "that is not closed"
+            )
+        at = end
+
+
 def require_widths(text: str, delimiter: str, width: int, where: str, skip: int) -> None:
     """Raise InputError naming the first record whose number of values is not the header's.
 

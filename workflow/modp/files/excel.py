@@ -1,16 +1,18 @@
 """Reading and writing Excel workbooks."""
 
+import io
 import re
 import zipfile
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
 
 from modp.base.errors import InputError, did_you_mean
-from modp.files.content import ending, honest_ending
+from modp.files.content import ending, honest_ending, largest_unpacked
 from modp.files.delimited import unique_names
 from modp.files.form import ExcelForm, Spelling
 from modp.files.kinds import encoded, number_text, spelt, taken
@@ -29,8 +31,13 @@ def read_excel(
     """Read a sheet of a workbook; see :func:`modp.files.read.read`."""
     import openpyxl
 
+    content = io.BytesIO(path.read_bytes())  # a path must end in what openpyxl knows
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with zipfile.ZipFile(content) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > largest_unpacked(path.stat().st_size):
+            raise InputError(f"{path} would unpack to {size:,} bytes; refused")
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as failure:
         raise InputError(f"{path} cannot be read as an Excel workbook: {failure}") from None
     try:
@@ -53,6 +60,12 @@ def read_excel(
                     formats.setdefault(name, cell.number_format)
     finally:
         book.close()
+    hollow = [at for at in range(width) if not any(_filled(row[at]) for row in body)]
+    for at in _of_formulas(content, title, above, hollow):
+        odd.append(
+            f"{path} ({title}): {names[at]} holds formulas without their values, so it is blank here; open "
+            "the file in a spreadsheet program and save it"
+        )
     made, dtypes, words, spelling = [], {}, {}, {}
     for at, name in enumerate(names):
         column, strings, spelled = _column(name, [row[at] for row in body])
@@ -75,6 +88,21 @@ def read_excel(
         words=words,
     )
     return Table(tuple(made), (*said, *odd)), form
+
+
+def _of_formulas(content: IO[bytes], title: str, above: int, columns: Sequence[int]) -> list[int]:
+    """Those of the columns that hold formulas; a program that is no spreadsheet saves no values of them."""
+    import openpyxl
+
+    if not columns:
+        return []
+    book = openpyxl.load_workbook(content, read_only=True)
+    try:
+        rows = list(book[title].iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS))
+    finally:
+        book.close()
+    cells = {at: [row[at] for row in rows if at < len(row)] for at in columns}
+    return [at for at in columns if any(cell.data_type == "f" for cell in cells[at])]
 
 
 def _sheet(titles: Sequence[str], wanted: str | int | None, path: Path, said: list[str]) -> str:
@@ -186,7 +214,11 @@ def write_excel(path: Path, columns: Sequence[Column | None], rows: int, form: E
         sheet.append(written)
     stamp = datetime(2000, 1, 1)
     book.properties.created = book.properties.modified = stamp
-    book.save(path)
+    content = io.BytesIO()
+    book.save(content)
+    with zipfile.ZipFile(content) as stamped, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member in stamped.namelist():  # the time of writing would make each file another
+            archive.writestr(zipfile.ZipInfo(member), stamped.read(member), zipfile.ZIP_DEFLATED)
 
 
 def _cells(column: Column | None, rows: int, form: ExcelForm) -> np.ndarray:

@@ -17,15 +17,13 @@ import pyarrow.csv
 
 from modp.base.errors import InputError
 from modp.files import delimited
-from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head
+from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
 from modp.files.encoding import Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
 from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
 from modp.files.options import DETECTED, TableOptions
 from modp.files.table import Column, Table
 
-LARGEST = 8 << 30
-"""Bytes of one table when unpacked."""
 CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
 STREAM_BLOCK = 16 << 20
@@ -44,17 +42,14 @@ def read_text(
 
 
 def _unpacked(path: Path) -> bytes:
+    most = largest_unpacked(path.stat().st_size)
     try:
         with gzip.open(path) as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(most + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as failure:
         raise InputError(f"{path} is damaged ({failure}); fetch or make it again") from None
-    return _bounded(data, str(path))
-
-
-def _bounded(data: bytes, where: str) -> bytes:
-    if len(data) > LARGEST:
-        raise InputError(f"{where} would unpack to more than {LARGEST:,} bytes; refused")
+    if len(data) > most:
+        raise InputError(f"{path} would unpack to more than {most:,} bytes; refused")
     return data
 
 
@@ -77,7 +72,7 @@ def members_of(archive: zipfile.ZipFile, where: str) -> list[zipfile.ZipInfo]:
     if not members:
         raise InputError(f"{where} holds no CSV file, only: {', '.join(archive.namelist()) or 'nothing'}")
     for member in members:
-        if member.file_size > LARGEST:
+        if member.file_size > largest_unpacked(member.compress_size):
             raise InputError(f"{where}/{member.filename} would unpack to {member.file_size:,} bytes; refused")
     return sorted(members, key=lambda m: m.filename.lower())
 
@@ -92,9 +87,7 @@ def read_zip(
         with zipfile.ZipFile(path) as archive:
             for member in members_of(archive, str(path)):
                 where = f"{path}/{member.filename}"
-                with archive.open(member) as file:
-                    data = _bounded(file.read(LARGEST + 1), where)
-                parts.append(_opened(data, options, where))
+                parts.append(_opened(archive.read(member), options, where))
                 names.append(member.filename)
     except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
         raise InputError(f"{path} is damaged or no zip file ({failure}); fetch or make it again") from None
@@ -110,7 +103,9 @@ def read_zip(
     if others:
         said.append(f"{path} holds {len(parts)} tables of the same columns, read one below the other")
     table, form = _table(first, options, columns, said, ".zip", others)
-    return table, replace(form, ending=honest_ending(ending(path), "zip"), member=names[0])
+    inside = PurePosixPath(names[0].replace("\\", "/")).parts
+    inner = "/".join(part for part in inside if part not in ("/", ".."))  # nothing outside of a folder
+    return table, replace(form, ending=honest_ending(ending(path), "zip"), member=inner)
 
 
 @dataclass(frozen=True)
@@ -242,6 +237,10 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
     """The wanted columns of one text, as dictionaries."""
+    if opened.rest.count(b'"') % 2:
+        delimited.require_closed_quotes(
+            _header_text(opened) + opened.rest.decode("utf-8", "replace"), opened.delimiter, opened.where
+        )
     names = [str(at) for at in range(width)]
     used = [names[at] for at in wanted] or names[:1]
     if not opened.rest.strip(b"\r\n") and (width > 1 or not opened.rest):
