@@ -101,10 +101,11 @@ def column_of_dictionary(
     name: str, array: pa.ChunkedArray, text: Callable[[object], str] = str, dtype: str = "text"
 ) -> tuple[Column, Spelling]:
     """Make a column of an Arrow dictionary array; ``text`` writes one of its values."""
+    if not len(array):  # Arrow makes no empty array of some dictionaries
+        return Column(name, np.array([], object), np.array([], np.int32), dtype=dtype), Spelling()
     array = array.unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):
-        empty = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], array.type.value_type))
-        array = array.chunk(0) if array.num_chunks else empty
+        array = array.chunk(0)
     places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
     if any(value is None for value in values):

@@ -149,11 +149,10 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
         said.append(f"{where}: no delimiter was found, so it is one column; if there is one, state it")
     elif told and delimiter != ",":
         said.append(f"{where}: the delimiter is {_spoken(delimiter)}")
-    filled = [field for field in fields if field]
     return _Opened(
         where,
         [delimited.bare(field) for field in fields],
-        bool(filled) and all(field[0] == '"' for field in filled),
+        all(field.startswith('"') for field in fields),
         utf8[skip:],
         delimiter,
         line_end or "\n",
@@ -422,7 +421,7 @@ def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: Te
 def _write_table(file: IO[bytes], columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
     header = form.delimiter.join(
         delimited.quoted(name)
-        if (form.header_quoted and name) or delimited.must_be_quoted(name, form.delimiter)
+        if form.header_quoted or delimited.must_be_quoted(name, form.delimiter)
         else name
         for name in form.header
     )
