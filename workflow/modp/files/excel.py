@@ -4,18 +4,17 @@ import io
 import re
 import zipfile
 from collections.abc import Collection, Sequence
-from datetime import date, datetime, time
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-import pandas as pd
 
 from modp.base.errors import InputError, did_you_mean
 from modp.files.content import ending, honest_ending, largest_unpacked
 from modp.files.delimited import unique_names
 from modp.files.form import ExcelForm, Spelling
-from modp.files.kinds import encoded, number_text, spelt, taken
+from modp.files.kinds import encoded, number_text, spelt, taken, texts_of, told_apart, value_text
 from modp.files.options import TableOptions
 from modp.files.table import Column, Table
 
@@ -51,7 +50,7 @@ def read_excel(
         last = max(at for at, row in enumerate(values) if any(map(_filled, row)))
         width = max(at + 1 for row in values for at, value in enumerate(row) if _filled(value))
         body = [(row + [None] * (width - len(row)))[:width] for row in values[above + 1 : last + 1]]
-        header = ["" if v is None else _text(v) for v in (values[above] + [None] * width)[:width]]
+        header = ["" if v is None else value_text(v) for v in (values[above] + [None] * width)[:width]]
         names, odd = unique_names(header, f"{path} ({title})")
         formats: dict[str, str] = {}
         for row in sheet.iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS):
@@ -129,42 +128,15 @@ def _filled(value: object) -> bool:
     return value is not None and value != ""
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int | float):
-        return number_text(value)
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat()
-    return value.isoformat() if isinstance(value, date | time) else str(value)
-
-
 def _column(name: str, values: Sequence[object]) -> tuple[Column, frozenset[str], Spelling]:
     """A column, and those of its answers that are text but look like something else."""
-    filled = [value for value in values if _filled(value)]
-    types = {type(value) for value in filled}
-    places, distinct = pd.factorize(
-        np.array([(type(v), v) if _filled(v) else None for v in values] + [None], object)
-    )
-    places = places[:-1]
-    texts = [_text(value) for _, value in distinct]
-    if types <= {datetime, date} and types and any("T" in text for text in texts):
-        texts = [t if "T" in t else f"{t}T00:00:00" for t in texts]
+    places, distinct = told_apart([value if _filled(value) else None for value in values])
+    texts, dtype = texts_of(distinct)
     kinds, placed, spelling = encoded(texts, places)
     strings = frozenset(
-        value.strip() for kind, value in distinct if kind is str and not _plain(value.strip())
+        value.strip() for value in distinct if isinstance(value, str) and not _plain(value.strip())
     )
-    return Column(name, kinds, placed, dtype=_dtype(types, texts)), strings, spelling
-
-
-def _dtype(types: set[type], texts: Sequence[str]) -> str:
-    if types == {bool}:
-        return "boolean"
-    if types and types <= {int, float}:
-        return "integer" if not any("." in t or "e" in t or "n" in t for t in texts) else "number"
-    if types and types <= {datetime, date}:
-        return "datetime" if any("T" in text for text in texts) else "date"
-    return "text"
+    return Column(name, kinds, placed, dtype=dtype), strings, spelling
 
 
 def _plain(text: str) -> bool:
