@@ -13,5 +13,6 @@ class InputError(Exception):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest of ``known``, or an empty string."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    spelt = {str(k).casefold(): str(k) for k in known}
+    near = difflib.get_close_matches(str(word).casefold(), spelt, n=1, cutoff=0.5)
+    return f"; did you mean {spelt[near[0]]!r}?" if near else ""

@@ -6,6 +6,12 @@ from typing import IO
 
 HEAD = 1 << 16
 """Bytes that are looked at."""
+LARGEST = 8 << 30
+"""Bytes of one table when unpacked."""
+UNPACKED = 1 << 30
+"""Bytes up to which it does not matter how few they were when packed."""
+TIMES = 200
+"""How many times larger than packed a table is, at most."""
 
 ENDINGS = {
     "text": (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz"),
@@ -90,6 +96,11 @@ def kind_of_ending(name: str) -> str | None:
 def honest_ending(ending: str, kind: str) -> str:
     """Return ``ending`` if it is one of this kind of file, else the kind's usual one."""
     return ending if ending.lower() in ENDINGS[kind] else ENDINGS[kind][0]
+
+
+def largest_unpacked(packed: int) -> int:
+    """Return to how many bytes so many may unpack; more are no table, but made to fill the memory."""
+    return min(LARGEST, max(UNPACKED, TIMES * packed))
 
 
 def kind_of_file(path: Path) -> str | None:

@@ -17,8 +17,8 @@ SNIFFED = 1 << 15
 """Characters from which the delimiter is told."""
 QUOTES_SEEN = 1 << 18
 """Characters from which it is told which columns are quoted."""
-PREAMBLE = re.compile(r"sep=(.)(\r\n|\n|\r)", re.IGNORECASE)
-"""With this line Excel is told the delimiter."""
+PREAMBLE = re.compile(r"[\r\n]*(?:sep=(.)(\r\n|\n|\r))?", re.IGNORECASE)
+"""Empty lines, and the line by which Excel is told the delimiter."""
 
 
 @lru_cache
@@ -140,6 +140,18 @@ def _quoting(fields: Sequence[str], delimiter: str) -> tuple[bool | None, frozen
     return True, frozenset(field.strip() for field in unquoted), blank
 
 
+def require_closed_quotes(text: str, delimiter: str, where: str) -> None:
+    """Raise InputError naming the first line of ``text`` on which a quote is opened and nowhere closed."""
+    at = 0
+    for fields, end, _ in records(text, delimiter):
+        if any(field.startswith('"') and bare(field) == field for field in fields):
+            raise InputError(
+                f"{where} cannot be read as CSV: line {1 + _line_ends(text[:at]):,} opens a double quote "
+                "that is not closed"
+            )
+        at = end
+
+
 def require_widths(text: str, delimiter: str, width: int, where: str, skip: int) -> None:
     """Raise InputError naming the first record whose number of values is not the header's.
 
@@ -159,7 +171,9 @@ def require_widths(text: str, delimiter: str, width: int, where: str, skip: int)
 def wrong_width(where: str, line: str, found: int, width: int) -> str:
     """Say that a record has another number of values than the header has names."""
     hint = ""
-    if found == width + 1:
+    if width == 1:
+        hint = " (is it a title? delete what stands above the columns' names)"
+    elif found == width + 1:
         hint = " (does the header lack a name for the rows' names, or does each row end with a delimiter?)"
     return (
         f"{where} cannot be read as CSV: {line} has {found:,} value{'s' * (found != 1)}, "

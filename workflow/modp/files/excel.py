@@ -1,19 +1,20 @@
 """Reading and writing Excel workbooks."""
 
+import io
 import re
 import zipfile
 from collections.abc import Collection, Sequence
-from datetime import date, datetime, time
+from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import numpy as np
-import pandas as pd
 
 from modp.base.errors import InputError, did_you_mean
-from modp.files.content import ending, honest_ending
+from modp.files.content import ending, honest_ending, largest_unpacked
 from modp.files.delimited import unique_names
 from modp.files.form import ExcelForm, Spelling
-from modp.files.kinds import encoded, number_text, spelt, taken
+from modp.files.kinds import encoded, number_text, spelt, taken, texts_of, told_apart, value_text
 from modp.files.options import TableOptions
 from modp.files.table import Column, Table
 
@@ -29,8 +30,13 @@ def read_excel(
     """Read a sheet of a workbook; see :func:`modp.files.read.read`."""
     import openpyxl
 
+    content = io.BytesIO(path.read_bytes())  # a path must end in what openpyxl knows
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with zipfile.ZipFile(content) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > largest_unpacked(path.stat().st_size):
+            raise InputError(f"{path} would unpack to {size:,} bytes; refused")
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as failure:
         raise InputError(f"{path} cannot be read as an Excel workbook: {failure}") from None
     try:
@@ -44,7 +50,7 @@ def read_excel(
         last = max(at for at, row in enumerate(values) if any(map(_filled, row)))
         width = max(at + 1 for row in values for at, value in enumerate(row) if _filled(value))
         body = [(row + [None] * (width - len(row)))[:width] for row in values[above + 1 : last + 1]]
-        header = ["" if v is None else _text(v) for v in (values[above] + [None] * width)[:width]]
+        header = ["" if v is None else value_text(v) for v in (values[above] + [None] * width)[:width]]
         names, odd = unique_names(header, f"{path} ({title})")
         formats: dict[str, str] = {}
         for row in sheet.iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS):
@@ -53,6 +59,12 @@ def read_excel(
                     formats.setdefault(name, cell.number_format)
     finally:
         book.close()
+    hollow = [at for at in range(width) if not any(_filled(row[at]) for row in body)]
+    for at in _of_formulas(content, title, above, hollow):
+        odd.append(
+            f"{path} ({title}): {names[at]} holds formulas without their values, so it is blank here; open "
+            "the file in a spreadsheet program and save it"
+        )
     made, dtypes, words, spelling = [], {}, {}, {}
     for at, name in enumerate(names):
         column, strings, spelled = _column(name, [row[at] for row in body])
@@ -75,6 +87,21 @@ def read_excel(
         words=words,
     )
     return Table(tuple(made), (*said, *odd)), form
+
+
+def _of_formulas(content: IO[bytes], title: str, above: int, columns: Sequence[int]) -> list[int]:
+    """Those of the columns that hold formulas; a program that is no spreadsheet saves no values of them."""
+    import openpyxl
+
+    if not columns:
+        return []
+    book = openpyxl.load_workbook(content, read_only=True)
+    try:
+        rows = list(book[title].iter_rows(min_row=above + 2, max_row=above + 1 + ROWS_OF_FORMATS))
+    finally:
+        book.close()
+    cells = {at: [row[at] for row in rows if at < len(row)] for at in columns}
+    return [at for at in columns if any(cell.data_type == "f" for cell in cells[at])]
 
 
 def _sheet(titles: Sequence[str], wanted: str | int | None, path: Path, said: list[str]) -> str:
@@ -101,42 +128,15 @@ def _filled(value: object) -> bool:
     return value is not None and value != ""
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int | float):
-        return number_text(value)
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat()
-    return value.isoformat() if isinstance(value, date | time) else str(value)
-
-
 def _column(name: str, values: Sequence[object]) -> tuple[Column, frozenset[str], Spelling]:
     """A column, and those of its answers that are text but look like something else."""
-    filled = [value for value in values if _filled(value)]
-    types = {type(value) for value in filled}
-    places, distinct = pd.factorize(
-        np.array([(type(v), v) if _filled(v) else None for v in values] + [None], object)
-    )
-    places = places[:-1]
-    texts = [_text(value) for _, value in distinct]
-    if types <= {datetime, date} and types and any("T" in text for text in texts):
-        texts = [t if "T" in t else f"{t}T00:00:00" for t in texts]
+    places, distinct = told_apart([value if _filled(value) else None for value in values])
+    texts, dtype = texts_of(distinct)
     kinds, placed, spelling = encoded(texts, places)
     strings = frozenset(
-        value.strip() for kind, value in distinct if kind is str and not _plain(value.strip())
+        value.strip() for value in distinct if isinstance(value, str) and not _plain(value.strip())
     )
-    return Column(name, kinds, placed, dtype=_dtype(types, texts)), strings, spelling
-
-
-def _dtype(types: set[type], texts: Sequence[str]) -> str:
-    if types == {bool}:
-        return "boolean"
-    if types and types <= {int, float}:
-        return "integer" if not any("." in t or "e" in t or "n" in t for t in texts) else "number"
-    if types and types <= {datetime, date}:
-        return "datetime" if any("T" in text for text in texts) else "date"
-    return "text"
+    return Column(name, kinds, placed, dtype=dtype), strings, spelling
 
 
 def _plain(text: str) -> bool:
@@ -186,7 +186,11 @@ def write_excel(path: Path, columns: Sequence[Column | None], rows: int, form: E
         sheet.append(written)
     stamp = datetime(2000, 1, 1)
     book.properties.created = book.properties.modified = stamp
-    book.save(path)
+    content = io.BytesIO()
+    book.save(content)
+    with zipfile.ZipFile(content) as stamped, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member in stamped.namelist():  # the time of writing would make each file another
+            archive.writestr(zipfile.ZipInfo(member), stamped.read(member), zipfile.ZIP_DEFLATED)
 
 
 def _cells(column: Column | None, rows: int, form: ExcelForm) -> np.ndarray:

@@ -55,7 +55,7 @@ class TextForm(Form):
     delimiter, line_end : as the file has them
     encoding, mark : Python's name of the encoding, and the bytes before the text that tell it (BOM)
     preamble : what stands before the header, such as Excel's ``sep=;``
-    header_quoted : whether each name of the header stands in quotes
+    header_quoted : whether each name of the header stands in quotes, also where it is empty
     ends_with_line : whether the last record is followed by a line's end
     member : name in the zip, if it is one
     """

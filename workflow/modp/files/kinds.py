@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, time
 
 import numpy as np
 import pandas as pd
@@ -101,9 +102,11 @@ def column_of_dictionary(
     name: str, array: pa.ChunkedArray, text: Callable[[object], str] = str, dtype: str = "text"
 ) -> tuple[Column, Spelling]:
     """Make a column of an Arrow dictionary array; ``text`` writes one of its values."""
+    if not len(array):  # Arrow makes no empty array of some dictionaries
+        return Column(name, np.array([], object), np.array([], np.int32), dtype=dtype), Spelling()
     array = array.unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
+        array = array.chunk(0)
     places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
     if any(value is None for value in values):
@@ -129,6 +132,49 @@ def number_text(value: object) -> str:
         return str(int(value)) if value.is_integer() and abs(value) < 1e7 else str(value)
     number = float(value)  # type: ignore[arg-type]
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+
+
+def trimmed(text: str) -> str:
+    """Return a text of a number or of a time of day without the zeros at its end."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def value_text(value: object) -> str:
+    """Write a value of Python: ``33``, ``12.5``, ``True``, ``2021-03-31``, ``2021-03-31T12:30:00``."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        return number_text(value)
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat()
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def told_apart(values: Sequence[object]) -> tuple[np.ndarray, list[object]]:
+    """Return the place of each of n values (n,) among the different ones, or ``BLANK`` for None, and these.
+
+    ``1``, ``1.0``, ``True`` and ``"1"`` are four.
+    """
+    marked = [None if value is None else (type(value), value) for value in values]
+    places, distinct = pd.factorize(np.array([*marked, None], object))  # one None, lest it become a matrix
+    return places[:-1], [value for _, value in distinct]
+
+
+def texts_of(values: Sequence[object]) -> tuple[list[str], str]:
+    """Return the texts of the different values of a column, and its ``Column.dtype``."""
+    types = {type(value) for value in values}
+    texts = [value_text(value) for value in values]
+    if types == {bool}:
+        return texts, "boolean"
+    if types and types <= {int, float}:
+        return texts, "integer" if not any("." in t or "e" in t or "n" in t for t in texts) else "number"
+    if types and all(issubclass(kind, date) for kind in types):
+        if not any("T" in text for text in texts):
+            return texts, "date"
+        return [text if "T" in text else f"{text}T00:00:00" for text in texts], "datetime"
+    return texts, "text"
 
 
 def numbers(kinds: Iterable[str], column: str, where: str) -> np.ndarray:

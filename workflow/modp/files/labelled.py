@@ -26,6 +26,10 @@ READERS = {
 }
 WITH_MISSING = ("spss", "stata", "sas")
 """Formats of which pyreadstat can tell missing answers apart."""
+STATA_START, STATA_END = b"<stata_dta>", b"</stata_dta>"
+"""Around a file of Stata 13 and later."""
+SAS_RECORD = 80
+"""Bytes of which a SAS transport file holds a whole number."""
 EARLIEST_SPSS = b"01 Jan 00" + b"00:00:00"
 SAS_TIME = re.compile(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d")
 
@@ -40,6 +44,8 @@ def read_labelled(
     if options.encoding and kind != "portable":
         more["encoding"] = options.encoding
     read = getattr(pyreadstat, READERS[kind])
+    if _cut_short(path, kind):
+        raise InputError(f"{path} is cut short; fetch or make it again")
     try:
         _, meta = read(str(path), metadataonly=True, **more)
         names = list(meta.column_names)
@@ -59,6 +65,17 @@ def read_labelled(
             spelling[name] = spelled
     form = _form(path, kind, meta, meta_read, spelling)
     return Table(tuple(made), tuple(said)), form
+
+
+def _cut_short(path: Path, kind: str) -> bool:
+    """Whether the file lacks its end, where ReadStat would give what is left without a word."""
+    size = path.stat().st_size
+    if kind == "xport":
+        return size % SAS_RECORD != 0
+    with path.open("rb") as file:
+        marked = file.read(len(STATA_START)) == STATA_START
+        file.seek(max(size - len(STATA_END), 0))
+        return kind == "stata" and marked and file.read() != STATA_END
 
 
 def _form(path: Path, kind: str, meta, meta_read, spelling: Mapping[str, Spelling]) -> LabelledForm:  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ from modp.base.errors import InputError
 from modp.files.content import ending, honest_ending
 from modp.files.delimited import unique_names
 from modp.files.form import ParquetForm, Spelling
-from modp.files.kinds import column_of_values, number_text, numbers, spelt
+from modp.files.kinds import column_of_values, number_text, numbers, spelt, trimmed
 from modp.files.table import BLANK, Column, Table
 
 
@@ -81,26 +81,23 @@ def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
         return array, (lambda v: number_text(np.float32(v))) if single else number_text, "number"
     if pa.types.is_decimal(kind):
-        return array.cast(pa.string()), lambda v: _trimmed(str(v)), "number"
+        return array.cast(pa.string()), lambda v: trimmed(str(v)), "number"
     if pa.types.is_date(kind):
         return array, _iso, "date"
     if pa.types.is_timestamp(kind):
         array = pc.local_timestamp(array) if kind.tz else array
         if pc.all(pc.equal(array, pc.floor_temporal(array, unit="day")), min_count=0).as_py():
             return array.cast(pa.timestamp(kind.unit)).cast(pa.date32(), safe=False), _iso, "date"
-        return array.cast(pa.int64()), lambda v: _trimmed(str(np.datetime64(v, kind.unit))), "datetime"
+        return array.cast(pa.int64()), lambda v: trimmed(str(np.datetime64(v, kind.unit))), "datetime"
+    if pa.types.is_duration(kind):
+        return array.cast(pa.int64()), str, "integer"
     if pa.types.is_null(kind):
         return array.cast(pa.string()), str, "text"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return array, lambda v: v.decode("utf-8", "replace"), "text"
     if pa.types.is_time(kind):
-        return array.cast(pa.string()), lambda v: _trimmed(str(v)), "text"
+        return array.cast(pa.string()), lambda v: trimmed(str(v)), "text"
     return array.cast(pa.string()), str, "text"
-
-
-def _trimmed(text: str) -> str:
-    """A text of a number or of a time of day without the zeros at its end."""
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _iso(value: object) -> str:
@@ -140,8 +137,9 @@ def _array(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) ->
         to = pc.index_in(values, listed)
         indices = pc.take(to, places).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indices, listed, ordered=kind.ordered)
-    array = pc.take(_values(column, kind, form, where), places)
-    return pc.fill_null(array, "") if column.name in form.empty else array
+    plain = pa.string() if pa.types.is_string_view(kind) else kind  # Arrow takes nothing from a view
+    array = pc.take(_values(column, plain, form, where), places)
+    return (pc.fill_null(array, "") if column.name in form.empty else array).cast(kind)
 
 
 def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -> pa.Array:
@@ -150,10 +148,9 @@ def _values(column: Column, kind: pa.DataType, form: ParquetForm, where: Path) -
     try:
         if pa.types.is_boolean(kind):
             return pa.array([{"true": True, "false": False}[k.lower()] for k in kinds], kind)
-        if pa.types.is_integer(kind):
-            return pa.array([_whole(k) for k in kinds], pa.int64() if kind != pa.uint64() else kind).cast(
-                kind
-            )
+        if pa.types.is_integer(kind) or pa.types.is_duration(kind):
+            wide = kind if kind == pa.uint64() else pa.int64()
+            return pa.array([_whole(k) for k in kinds], wide).cast(kind)
         if pa.types.is_floating(kind):
             return pa.array(numbers(kinds, column.name, str(where)), pa.float64()).cast(kind)
         if pa.types.is_date(kind):

@@ -17,15 +17,13 @@ import pyarrow.csv
 
 from modp.base.errors import InputError
 from modp.files import delimited
-from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head
+from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
 from modp.files.encoding import Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
 from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
 from modp.files.options import DETECTED, TableOptions
 from modp.files.table import Column, Table
 
-LARGEST = 8 << 30
-"""Bytes of one table when unpacked."""
 CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
 STREAM_BLOCK = 16 << 20
@@ -37,9 +35,6 @@ def read_text(
 ) -> tuple[Table, TextForm]:
     """Read a text table, ``packed`` by gzip or not; see :func:`modp.files.read.read`."""
     data = _unpacked(path) if packed else path.read_bytes()
-    inner = kind_of_head(data[: 1 << 12]) if packed else None
-    if inner in NAMES:
-        raise InputError(f"{path} holds {NAMES[inner]}, compressed by gzip; unpack it")
     suffix = honest_ending(ending(path), "text")
     plain = suffix.removesuffix(".gz").removesuffix(".GZ")
     suffix = suffix if packed == (suffix != plain) else plain + ".gz" * packed
@@ -47,17 +42,14 @@ def read_text(
 
 
 def _unpacked(path: Path) -> bytes:
+    most = largest_unpacked(path.stat().st_size)
     try:
         with gzip.open(path) as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(most + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as failure:
         raise InputError(f"{path} is damaged ({failure}); fetch or make it again") from None
-    return _bounded(data, str(path))
-
-
-def _bounded(data: bytes, where: str) -> bytes:
-    if len(data) > LARGEST:
-        raise InputError(f"{where} would unpack to more than {LARGEST:,} bytes; refused")
+    if len(data) > most:
+        raise InputError(f"{path} would unpack to more than {most:,} bytes; refused")
     return data
 
 
@@ -80,7 +72,7 @@ def members_of(archive: zipfile.ZipFile, where: str) -> list[zipfile.ZipInfo]:
     if not members:
         raise InputError(f"{where} holds no CSV file, only: {', '.join(archive.namelist()) or 'nothing'}")
     for member in members:
-        if member.file_size > LARGEST:
+        if member.file_size > largest_unpacked(member.compress_size):
             raise InputError(f"{where}/{member.filename} would unpack to {member.file_size:,} bytes; refused")
     return sorted(members, key=lambda m: m.filename.lower())
 
@@ -95,9 +87,7 @@ def read_zip(
         with zipfile.ZipFile(path) as archive:
             for member in members_of(archive, str(path)):
                 where = f"{path}/{member.filename}"
-                with archive.open(member) as file:
-                    data = _bounded(file.read(LARGEST + 1), where)
-                parts.append(_opened(data, options, where))
+                parts.append(_opened(archive.read(member), options, where))
                 names.append(member.filename)
     except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
         raise InputError(f"{path} is damaged or no zip file ({failure}); fetch or make it again") from None
@@ -113,7 +103,9 @@ def read_zip(
     if others:
         said.append(f"{path} holds {len(parts)} tables of the same columns, read one below the other")
     table, form = _table(first, options, columns, said, ".zip", others)
-    return table, replace(form, ending=honest_ending(ending(path), "zip"), member=names[0])
+    inside = PurePosixPath(names[0].replace("\\", "/")).parts
+    inner = "/".join(part for part in inside if part not in ("/", ".."))  # nothing outside of a folder
+    return table, replace(form, ending=honest_ending(ending(path), "zip"), member=inner)
 
 
 @dataclass(frozen=True)
@@ -133,9 +125,11 @@ class _Opened:
 
 
 def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
-    refused = REFUSED.get(kind_of_head(data[: 1 << 12]) or "")
-    if refused:
-        raise InputError(f"{where} is {refused}")
+    kind = kind_of_head(data[: 1 << 12])
+    if kind in REFUSED:
+        raise InputError(f"{where} is {REFUSED[kind]}")
+    if kind in NAMES:
+        raise InputError(f"{where} is {NAMES[kind]}, packed once more; unpack it")
     encoding = encoding_of(data, options.encoding, where)
     if encoding.name in ("utf-8", "ascii"):
         if options.encoding is not None or encoding.mark:
@@ -151,12 +145,14 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
     fields, end, line_end = next(delimited.records(body, delimiter))
     skip = len((preamble + body[:end]).encode())
     said = [encoding.said] if encoding.said else []
-    said += [f"{where}: the delimiter is {_spoken(delimiter)}"] if told and delimiter != "," else []
-    filled = [field for field in fields if field]
+    if told and len(fields) == 1:
+        said.append(f"{where}: no delimiter was found, so it is one column; if there is one, state it")
+    elif told and delimiter != ",":
+        said.append(f"{where}: the delimiter is {_spoken(delimiter)}")
     return _Opened(
         where,
         [delimited.bare(field) for field in fields],
-        bool(filled) and all(field[0] == '"' for field in filled),
+        all(field.startswith('"') for field in fields),
         utf8[skip:],
         delimiter,
         line_end or "\n",
@@ -169,11 +165,11 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
 
 def _delimiter_of(text: str, options: TableOptions) -> tuple[str, str, bool]:
     """What stands before the header, the delimiter, and whether that was found out."""
-    line = delimited.PREAMBLE.match(text)
-    preamble = line[0] if line else ""
+    above = delimited.PREAMBLE.match(text)
+    assert above is not None  # it may be empty
     if options.delimiter:
-        return preamble, options.delimiter, False
-    return (preamble, line[1], True) if line else ("", delimited.sniffed(text), True)
+        return above[0], options.delimiter, False
+    return above[0], above[1] or delimited.sniffed(text[above.end() :]), True
 
 
 def _spoken(delimiter: str) -> str:
@@ -231,7 +227,8 @@ def _table(
         header_quoted=opened.header_quoted,
         ends_with_line=opened.rest.endswith((b"\n", b"\r")) or (not opened.rest and opened.ended),
     )
-    return Table(tuple(made), (*said, *opened.said, *odd)), form
+    told = dict.fromkeys(line for part in (opened, *others) for line in part.said)
+    return Table(tuple(made), (*said, *told, *odd)), form
 
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -239,6 +236,10 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
     """The wanted columns of one text, as dictionaries."""
+    if opened.rest.count(b'"') % 2:
+        delimited.require_closed_quotes(
+            _header_text(opened) + opened.rest.decode("utf-8", "replace"), opened.delimiter, opened.where
+        )
     names = [str(at) for at in range(width)]
     used = [names[at] for at in wanted] or names[:1]
     if not opened.rest.strip(b"\r\n") and (width > 1 or not opened.rest):
@@ -420,7 +421,7 @@ def write_text(path: Path, columns: Sequence[Column | None], rows: int, form: Te
 def _write_table(file: IO[bytes], columns: Sequence[Column | None], rows: int, form: TextForm) -> None:
     header = form.delimiter.join(
         delimited.quoted(name)
-        if (form.header_quoted and name) or delimited.must_be_quoted(name, form.delimiter)
+        if form.header_quoted or delimited.must_be_quoted(name, form.delimiter)
         else name
         for name in form.header
     )

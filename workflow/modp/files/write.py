@@ -1,11 +1,12 @@
 """Writing a table in the form of the file that another was read from."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from modp.base.errors import InputError
 from modp.base.output import written
 from modp.files.form import ExcelForm, Form, LabelledForm, ParquetForm, TextForm
-from modp.files.table import Table
+from modp.files.table import Column, Table
 
 
 def write(path: Path, table: Table, form: Form) -> None:
@@ -33,21 +34,28 @@ def write(path: Path, table: Table, form: Form) -> None:
     by_name = {column.name: column for column in table.columns}
     columns, rows = [by_name.get(name) for name in form.names], len(table)
     with written(path) as temporary:
-        if isinstance(form, TextForm):
-            from modp.files.textual import write_text
+        try:
+            _write(temporary, columns, rows, form)
+        except InputError as failure:
+            raise InputError(str(failure).replace(str(temporary), str(path))) from None
 
-            write_text(temporary, columns, rows, form)
-        elif isinstance(form, ParquetForm):
-            from modp.files.parquet import write_parquet
 
-            write_parquet(temporary, columns, rows, form)
-        elif isinstance(form, ExcelForm):
-            from modp.files.excel import write_excel
+def _write(path: Path, columns: Sequence[Column | None], rows: int, form: Form) -> None:
+    if isinstance(form, TextForm):
+        from modp.files.textual import write_text
 
-            write_excel(temporary, columns, rows, form)
-        elif isinstance(form, LabelledForm):
-            from modp.files.labelled import write_labelled
+        write_text(path, columns, rows, form)
+    elif isinstance(form, ParquetForm):
+        from modp.files.parquet import write_parquet
 
-            write_labelled(temporary, columns, rows, form)
-        else:
-            raise TypeError(type(form).__name__)
+        write_parquet(path, columns, rows, form)
+    elif isinstance(form, ExcelForm):
+        from modp.files.excel import write_excel
+
+        write_excel(path, columns, rows, form)
+    elif isinstance(form, LabelledForm):
+        from modp.files.labelled import write_labelled
+
+        write_labelled(path, columns, rows, form)
+    else:
+        raise TypeError(type(form).__name__)
