@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -106,10 +107,11 @@ def as_categories(look: Look, widest: int = WIDE) -> Decision:
 def _in_classes(look: Look, values: np.ndarray, form: str | None, ambiguous: bool) -> Decision | None:
     """Numbers or dates, (m,), NaN where a kind is none, in classes; None if none is left for a class."""
     known = ~np.isnan(values)
+    telling = _telling_labels(look)
     own = {
         float(value): look.label(kind)
         for kind, value, declared in zip(look.kinds, values, look.declared, strict=True)
-        if not np.isnan(value) and (declared or (not form and kind in look.labels))
+        if not np.isnan(value) and (declared or (not form and kind in telling))
         if form is None or value == int(value)
     }
     usual = known & ~np.isin(values, list(own))
@@ -258,8 +260,16 @@ def _are_codes(look: Look) -> bool:
 
 def _labels_say_more(look: Look) -> bool:
     """Whether most numbers have labels that say more than the number."""
-    telling = [kind for kind in look.kinds if not look.labels.get(kind, kind).strip().startswith(kind)]
-    return len(telling) >= 0.8 * len(look.kinds)
+    return len(_telling_labels(look)) >= 0.8 * len(look.kinds)
+
+
+def _telling_labels(look: Look) -> set[str]:
+    """The kinds whose labels say more than the number itself and a unit that most labels have."""
+    labels = {kind: look.labels[kind].strip() for kind in look.kinds if look.labels.get(kind)}
+    after = {kind: text.removeprefix(kind).strip() for kind, text in labels.items() if text.startswith(kind)}
+    unit, often = next(iter(Counter(after.values()).most_common(1)), ("", 0))
+    unit = unit if often > len(labels) / 2 else ""
+    return {kind for kind in labels if kind not in after or not unit.startswith(after[kind])}
 
 
 def _merged_equal(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
