@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import shared
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.base.config import check, load
@@ -175,6 +175,7 @@ def test_labels_that_only_repeat_a_number_make_no_categories():
     assert one(ages, labels={str(k): f"trade {k}" for k in range(60)}).kind == "categories"
 
 
+@settings(max_examples=50)
 @given(
     st.dictionaries(st.integers(-1000, 1000), st.integers(1, 9), min_size=1, max_size=60),
     st.integers(1, 12),
@@ -378,6 +379,12 @@ def test_names_of_questions_are_plain_and_differ():
     assert (found.recipe["column"], found.recipe["label"]) == ("Größe (cm)", "How tall")
 
 
+def test_odd_line_ends_in_names_and_answers_come_back_from_the_files(tmp_path: Path):
+    table = Table((column("\x85", ["a\u2028b", "c"] * 9), column("", [1, 2] * 9)))
+    _, questions, _ = planned(tmp_path, table)
+    assert questions.columns == ["\x85", ""] and questions.questions[1].name == "Q2"
+
+
 def planned(folder: Path, table: Table, **options: str) -> tuple[Dataset, QuestionSet, np.ndarray]:
     """The two files read back, and the table coded by them."""
     decisions = decide(table)
@@ -489,6 +496,7 @@ ANSWERS = st.one_of(
 COLUMNS = st.sampled_from(["id", "SERIAL", "weight", "a b", "性", "record", "Q1", "Q2", "wt1", "blank", "no"])
 
 
+@settings(max_examples=30)
 @given(
     rows=st.integers(1, 40),
     names=st.lists(
