@@ -54,6 +54,12 @@ def test_few_numbers_are_categories_in_their_order_with_their_labels():
     assert found.recipe["missing"] == "blank"
 
 
+def test_levels_of_education_are_categories_and_hours_of_work_numbers():
+    assert one(list(range(1, 25)) * 20, "SCHL").kind == "categories"
+    assert one(list(range(1, 99)) * 20, "WKHP").kind == "numbers"
+    assert one(RNG.integers(18, 48, 40).tolist(), "age").kind == "numbers"
+
+
 def test_codes_with_leading_zeros_stay_words():
     found = one(["01", "02", "10"] * 20)
     assert found.recipe["categories"] == {"01": "01", "02": "02", "10": "10"}
@@ -171,6 +177,8 @@ def test_heaping_keeps_cuts_apart():
 
 def test_labels_that_only_repeat_a_number_make_no_categories():
     ages = list(range(60)) * 20
+    some = {"0": "0 under one", "59": "59 or more", **{str(k): f"{k} years" for k in range(1, 59)}}
+    assert one(ages, labels=some).recipe["numbers"]["apart"] == {0: "0 under one", 59: "59 or more"}
     assert one(ages, labels={str(k): f"{k} years" for k in range(60)}).kind == "numbers"
     assert one(ages, labels={str(k): f"trade {k}" for k in range(60)}).kind == "categories"
 

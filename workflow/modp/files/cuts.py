@@ -19,6 +19,9 @@ is no place for one within the first."""
 SPIKE = 4
 """A value given so many times as often as those around it is a spike."""
 
+DOUBT = "perhaps"
+"""In a remark on a value that may be a code for no answer."""
+
 Choose = Callable[[float, float, float], float | None]
 
 
@@ -141,7 +144,9 @@ def spikes(values: np.ndarray, counts: np.ndarray) -> dict[float, str]:
             found[float(values[k])] = _remark(values, counts, k, odd)
     for value in [v for v in found if _looks_like_code(v) and v in (values[0], values[-1])]:
         k = int(np.flatnonzero(values == value)[0])
-        found[value] = _remark(values, counts, k, ", at the end of all numbers: perhaps a code for no answer")
+        found[value] = _remark(
+            values, counts, k, f", at the end of all numbers: {DOUBT} a code for no answer"
+        )
     return found
 
 
@@ -165,12 +170,12 @@ def _odd_end(values: np.ndarray, counts: np.ndarray, at: int, rest: np.ndarray, 
     spread = float(others[-1] - others[0])
     often = counts[at] >= least(total)
     if gap > spread:
-        return ", far from all others: perhaps no answer, or a top code" if often or code else None
+        return f", far from all others: {DOUBT} no answer, or a top code" if often or code else None
     usual = float(np.median(np.diff(others)))
     of_codes = value < 0 and all(v >= 0 or _looks_like_code(float(v)) for v in values[: at + 1])
     lonely = of_codes and inner[0] >= -9 and np.sum(inner < 0) < 5
     if code and (lonely or (often and gap > 2 * usual)):
-        return ", perhaps a code for no answer"
+        return f", {DOUBT} a code for no answer"
     around = counts[rest][-5:] if above else counts[rest][:5]
     return ", at the end" if often and counts[at] >= SPIKE * np.median(around) else None
 
