@@ -261,7 +261,7 @@ def _are_codes(look: Look) -> bool:
     whole = bool((np.isnan(look.values) | (look.values % 1 == 0)).all())
     if whole and CODES.fullmatch(joined(look.column.name)):
         return True
-    if not any(re.match(r"0[0-9]", kind) for kind in look.kinds):
+    if not any(kind[0] == "0" and kind[1:2].isdigit() for kind in look.kinds):
         return False
     rounded = look.counts[look.values % 10 == 0].sum() >= ROUND * look.answered
     return not (len(look.kinds) > WIDE or (len(look.kinds) > FEW and rounded))
@@ -274,7 +274,8 @@ def _labels_say_more(look: Look) -> bool:
 
 def _telling_labels(look: Look) -> set[str]:
     """The kinds whose labels say more than the number itself and a unit that most labels have."""
-    labels = {kind: look.labels[kind].strip() for kind in look.kinds if look.labels.get(kind)}
+    given = look.labels
+    labels = {kind: given[kind].strip() for kind in look.kinds if given.get(kind)} if given else {}
     after = {kind: text.removeprefix(kind).strip() for kind, text in labels.items() if text.startswith(kind)}
     unit, often = next(iter(Counter(after.values()).most_common(1)), ("", 0))
     unit = unit if often > len(labels) / 2 else ""
