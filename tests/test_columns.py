@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import shared
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.base.config import check, load
@@ -52,6 +52,12 @@ def test_few_numbers_are_categories_in_their_order_with_their_labels():
     assert found.recipe["categories"] == {1: "Yes", 2: "No", 10: "10"}
     assert list(found.recipe["categories"]) == [1, 2, 10]
     assert found.recipe["missing"] == "blank"
+
+
+def test_levels_of_education_are_categories_and_hours_of_work_numbers():
+    assert one(list(range(1, 25)) * 20, "SCHL").kind == "categories"
+    assert one(list(range(1, 99)) * 20, "WKHP").kind == "numbers"
+    assert one(RNG.integers(18, 48, 40).tolist(), "age").kind == "numbers"
 
 
 def test_codes_with_leading_zeros_stay_words():
@@ -171,10 +177,13 @@ def test_heaping_keeps_cuts_apart():
 
 def test_labels_that_only_repeat_a_number_make_no_categories():
     ages = list(range(60)) * 20
+    some = {"0": "0 under one", "59": "59 or more", **{str(k): f"{k} years" for k in range(1, 59)}}
+    assert one(ages, labels=some).recipe["numbers"]["apart"] == {0: "0 under one", 59: "59 or more"}
     assert one(ages, labels={str(k): f"{k} years" for k in range(60)}).kind == "numbers"
     assert one(ages, labels={str(k): f"trade {k}" for k in range(60)}).kind == "categories"
 
 
+@settings(max_examples=50)
 @given(
     st.dictionaries(st.integers(-1000, 1000), st.integers(1, 9), min_size=1, max_size=60),
     st.integers(1, 12),
@@ -378,6 +387,12 @@ def test_names_of_questions_are_plain_and_differ():
     assert (found.recipe["column"], found.recipe["label"]) == ("Größe (cm)", "How tall")
 
 
+def test_odd_line_ends_in_names_and_answers_come_back_from_the_files(tmp_path: Path):
+    table = Table((column("\x85", ["a\u2028b", "c"] * 9), column("", [1, 2] * 9)))
+    _, questions, _ = planned(tmp_path, table)
+    assert questions.columns == ["\x85", ""] and questions.questions[1].name == "Q2"
+
+
 def planned(folder: Path, table: Table, **options: str) -> tuple[Dataset, QuestionSet, np.ndarray]:
     """The two files read back, and the table coded by them."""
     decisions = decide(table)
@@ -489,6 +504,7 @@ ANSWERS = st.one_of(
 COLUMNS = st.sampled_from(["id", "SERIAL", "weight", "a b", "性", "record", "Q1", "Q2", "wt1", "blank", "no"])
 
 
+@settings(max_examples=30)
 @given(
     rows=st.integers(1, 40),
     names=st.lists(

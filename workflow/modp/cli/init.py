@@ -108,6 +108,9 @@ def summary(decisions: Sequence[Decision], rows: int) -> list[str]:
     for kind in TO_SAY:
         lines += [f"  {d.column} ({kind}): {d.why}" for d in decisions if d.kind == kind]
     lines += [f"  {d.column}: {note}" for d in decisions for note in d.notes]
+    spikes = [f"{d.column} {', '.join(d.spikes)}" for d in decisions if d.spikes]
+    if spikes:
+        lines.append(f"  given so often that they are categories of their own: {'; '.join(spikes)}")
     if not kinds["household"]:
-        lines.append("  no key of households was found: persons are held out singly")
+        lines.append("  no key of households was found: records are held out singly")
     return lines

@@ -2,21 +2,25 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import numpy as np
 
-from modp.files.cuts import cut_numbers, spikes
+from modp.files.cuts import DOUBT, cut_numbers, spikes
 from modp.files.days import cut_days, written_as
-from modp.files.decision import Decision
-from modp.files.look import Look, least, plain_whole, said, share
+from modp.files.decision import Decision, Kind
+from modp.files.look import RECORDS, Look, least, plain_whole, said, share
 from modp.files.naming import joined, told_apart
 from modp.survey.numbers import NumbersRecipe, amount
 
 FEW = 20
 """Numbers of so many kinds at most are categories."""
+
+LEVELS = 32
+"""Whole numbers of a range no longer than this are categories too where each is given often."""
 
 WIDE = 300
 """Of more kinds than these, the least frequent are one category."""
@@ -55,18 +59,20 @@ def as_numbers(look: Look) -> Decision | None:
     """Return the decision that a column holds numbers to be cut into classes, or None.
 
     They are numbers if they are of more than 20 kinds, or of fewer that mostly occur once or twice and are
-    not small; with at most ten kinds of words among them; no codes by name or leading zeros; and without
-    labels that say more than the number.
+    not small; not whole, from a narrow range and often given each, such as levels of education; with at most
+    ten kinds of words among them; no codes by name or leading zeros; and without labels that say more than
+    the number.
     """
     numeric = ~np.isnan(look.values) & ~look.declared
     words = int(np.isnan(look.values).sum())
     if not numeric.any() or words > min(MOST_WORDS, numeric.sum()) or _are_codes(look):
         return None
     values, counts = _merged_equal(look.values[numeric], look.counts[numeric])
-    if len(values) <= FEW:
-        small = np.all(values % 1 == 0) and np.ptp(values) <= FEW
-        if small or np.median(counts) >= 3:
-            return None
+    whole = bool(np.all(values % 1 == 0))
+    if len(values) <= FEW and ((whole and np.ptp(values) <= FEW) or np.median(counts) >= 3):
+        return None
+    if whole and np.ptp(values) < LEVELS and np.median(counts) >= RECORDS:
+        return None
     if _labels_say_more(look):
         return None
     return _in_classes(look, look.values, None, False)
@@ -106,10 +112,11 @@ def as_categories(look: Look, widest: int = WIDE) -> Decision:
 def _in_classes(look: Look, values: np.ndarray, form: str | None, ambiguous: bool) -> Decision | None:
     """Numbers or dates, (m,), NaN where a kind is none, in classes; None if none is left for a class."""
     known = ~np.isnan(values)
+    telling = _telling_labels(look)
     own = {
         float(value): look.label(kind)
         for kind, value, declared in zip(look.kinds, values, look.declared, strict=True)
-        if not np.isnan(value) and (declared or (not form and kind in look.labels))
+        if not np.isnan(value) and (declared or (not form and kind in telling))
         if form is None or value == int(value)
     }
     usual = known & ~np.isin(values, list(own))
@@ -138,39 +145,43 @@ def _in_classes(look: Look, values: np.ndarray, form: str | None, ambiguous: boo
     content["words"] = {word: labels[word] for word in sorted(words)}
     recipe = _start(look, list(labels.values()))
     recipe["numbers"] = {key: part for key, part in content.items() if part or key == "cuts"}
-    why, notes = _why(len(numbers), len(cuts) + 1, unit, odd, own, words, ambiguous, form)
-    return Decision(look.column.name, "dates" if form else "numbers", why, recipe, notes)
+    remarks = {value: _said_day(value, text) if form else text for value, text in odd.items()}
+    why = _why(len(numbers), len(cuts) + 1, unit, list(remarks.values()), own, words, form)
+    ends = (numbers[0], numbers[-1])
+    doubted = [text for v, text in remarks.items() if DOUBT in text or (v in ends and v != 0)]
+    notes = [f"{text} is a category of its own" for text in doubted]
+    if ambiguous:
+        notes.append(f"every date could be read with day and month the other way round; taken is {form}")
+        why += f"; {notes[-1]}"
+    usual_spikes = tuple(text for text in remarks.values() if text not in doubted)
+    kind: Kind = "dates" if form else "numbers"
+    return Decision(look.column.name, kind, why, recipe, tuple(notes), usual_spikes)
 
 
 def _why(
     kinds: int,
     classes: int,
     unit: str,
-    odd: dict[float, str],
+    apart: list[str],
     own: dict[float, str],
     words: list[str],
-    ambiguous: bool,
     form: str | None,
-) -> tuple[str, tuple[str, ...]]:
+) -> str:
     if form:
-        said_days = {_written_day(value): text[text.index(" (") :] for value, text in odd.items()}
-        apart = [f"{day}{text.replace('numbers', 'dates')}" for day, text in said_days.items()]
         why = f"{kinds:,} different dates, written {form}, in {_classes(classes)} by {unit}"
     else:
-        apart = list(odd.values())
         why = f"{kinds:,} different numbers, cut at round places near quantiles into {_classes(classes)}"
-    notes = [f"{text} is a category of its own" for text in apart]
     if apart:
         why += f"; apart: {', '.join(apart)}"
     if own:
         why += f"; {len(own)} that the file labels or declares missing, a category each"
     if words:
         why += f"; beside them the word{'s' * (len(words) > 1)} {', '.join(sorted(words))}"
-    if ambiguous:
-        doubt = f"every date could be read with day and month the other way round; taken is {form}"
-        why += f"; {doubt}"
-        notes.append(doubt)
-    return why, tuple(notes)
+    return why
+
+
+def _said_day(value: float, remark: str) -> str:
+    return _written_day(value) + remark[remark.index(" (") :].replace("numbers", "dates")
 
 
 def _classes(number: int) -> str:
@@ -250,7 +261,7 @@ def _are_codes(look: Look) -> bool:
     whole = bool((np.isnan(look.values) | (look.values % 1 == 0)).all())
     if whole and CODES.fullmatch(joined(look.column.name)):
         return True
-    if not any(re.match(r"0[0-9]", kind) for kind in look.kinds):
+    if not any(kind[0] == "0" and kind[1:2].isdigit() for kind in look.kinds):
         return False
     rounded = look.counts[look.values % 10 == 0].sum() >= ROUND * look.answered
     return not (len(look.kinds) > WIDE or (len(look.kinds) > FEW and rounded))
@@ -258,8 +269,17 @@ def _are_codes(look: Look) -> bool:
 
 def _labels_say_more(look: Look) -> bool:
     """Whether most numbers have labels that say more than the number."""
-    telling = [kind for kind in look.kinds if not look.labels.get(kind, kind).strip().startswith(kind)]
-    return len(telling) >= 0.8 * len(look.kinds)
+    return len(_telling_labels(look)) >= 0.8 * len(look.kinds)
+
+
+def _telling_labels(look: Look) -> set[str]:
+    """The kinds whose labels say more than the number itself and a unit that most labels have."""
+    given = look.labels
+    labels = {kind: given[kind].strip() for kind in look.kinds if given.get(kind)} if given else {}
+    after = {kind: text.removeprefix(kind).strip() for kind, text in labels.items() if text.startswith(kind)}
+    unit, often = next(iter(Counter(after.values()).most_common(1)), ("", 0))
+    unit = unit if often > len(labels) / 2 else ""
+    return {kind for kind in labels if kind not in after or not unit.startswith(after[kind])}
 
 
 def _merged_equal(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

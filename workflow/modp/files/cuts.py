@@ -19,6 +19,9 @@ is no place for one within the first."""
 SPIKE = 4
 """A value given so many times as often as those around it is a spike."""
 
+DOUBT = "perhaps"
+"""In a remark on a value that may be a code for no answer."""
+
 Choose = Callable[[float, float, float], float | None]
 
 
@@ -41,10 +44,10 @@ def quantile_cuts(
     for k in range(1, classes if len(below) else 0):
         off = np.abs(below - k * total / classes)
         best = int(np.argmin(off))
-        within = (np.flatnonzero(off <= slack * total / classes) for slack in SLACKS)
-        gaps = next((part for part in within if len(part)), [best])
-        first, last = gaps[0], gaps[-1]
-        found.add(choose(values[first], values[last + 1], values[best + 1]))
+        within = [np.flatnonzero(off <= slack * total / classes) for slack in SLACKS]
+        gaps = [part for part in within if len(part)] or [np.array([best])]
+        cuts = (choose(values[part[0]], values[part[-1] + 1], values[best + 1]) for part in gaps)
+        found.add(next((cut for cut in cuts if cut is not None), None))
     return merged(sorted(cut for cut in found if cut is not None), values, counts, smallest)
 
 
@@ -141,7 +144,9 @@ def spikes(values: np.ndarray, counts: np.ndarray) -> dict[float, str]:
             found[float(values[k])] = _remark(values, counts, k, odd)
     for value in [v for v in found if _looks_like_code(v) and v in (values[0], values[-1])]:
         k = int(np.flatnonzero(values == value)[0])
-        found[value] = _remark(values, counts, k, ", at the end of all numbers: perhaps a code for no answer")
+        found[value] = _remark(
+            values, counts, k, f", at the end of all numbers: {DOUBT} a code for no answer"
+        )
     return found
 
 
@@ -158,21 +163,32 @@ def _odd_end(values: np.ndarray, counts: np.ndarray, at: int, rest: np.ndarray, 
     """Why the last or first number stands apart from the ``rest`` of the numbers, bool (m,); None if not."""
     if counts[at] < min(RECORDS, least(total)) or rest.sum() < 2:
         return None
-    inner = values[rest]
-    with np.errstate(over="ignore"):
-        gap = float(np.min(np.abs(inner - values[at])))
-        spread = float(inner[-1] - inner[0])
+    value, inner = float(values[at]), values[rest]
+    above = value > inner[-1]
+    code = _looks_like_code(value)
+    gap, others = _away_from_others(value, inner, above)
+    spread = float(others[-1] - others[0])
     often = counts[at] >= least(total)
-    code = _looks_like_code(float(values[at]))
     if gap > spread:
-        return ", far from all others: perhaps no answer, or a top code" if often or code else None
-    usual = float(np.median(np.diff(inner)))
-    of_codes = values[at] < 0 and all(v >= 0 or _looks_like_code(float(v)) for v in values[: at + 1])
+        return f", far from all others: {DOUBT} no answer, or a top code" if often or code else None
+    usual = float(np.median(np.diff(others)))
+    of_codes = value < 0 and all(v >= 0 or _looks_like_code(float(v)) for v in values[: at + 1])
     lonely = of_codes and inner[0] >= -9 and np.sum(inner < 0) < 5
     if code and (lonely or (often and gap > 2 * usual)):
-        return ", perhaps a code for no answer"
-    around = counts[rest][-5:] if values[at] > inner[-1] else counts[rest][:5]
+        return f", {DOUBT} a code for no answer"
+    around = counts[rest][-5:] if above else counts[rest][:5]
     return ", at the end" if often and counts[at] >= SPIKE * np.median(around) else None
+
+
+def _away_from_others(value: float, inner: np.ndarray, above: bool) -> tuple[float, np.ndarray]:
+    """How far the last or first number is from the others, and these; 97, 98 and 99 stand there together."""
+    outward = inner[::-1] if above else inner
+    codes = 0
+    while codes < len(inner) - 2 and _looks_like_code(value) and _looks_like_code(float(outward[codes])):
+        codes += 1
+    near = outward[codes - 1] if codes else value
+    with np.errstate(over="ignore"):
+        return abs(float(near - outward[codes])), np.sort(outward[codes:])
 
 
 def _looks_like_code(value: float) -> bool:

@@ -1,5 +1,6 @@
 """Dates: how they are written, and where they are cut."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from datetime import date
@@ -44,10 +45,10 @@ def written_as(kinds: Sequence[str], name: str) -> tuple[str, bool] | None:
     ``iso`` or a format of ``datetime.strptime``; None if the answers are no dates
     """
     for shape, forms in _SHAPES:
-        like = [kind for kind in kinds if re.fullmatch(shape, kind)]
-        others = len(kinds) - len(like)
-        if not like or others > MOST_WORDS or others > len(like):
+        others = _unlike(kinds, re.compile(shape))
+        if len(others) > min(MOST_WORDS, len(kinds) / 2) or len(others) == len(kinds):
             continue
+        like = [kind for kind in kinds if kind not in others]
         named = _NAMED.search(joined(name)) or forms != ["%Y%m%d"]
         if not named and (others or len(like) < 10 or not all(re.match(r"19|20", kind) for kind in like)):
             return None
@@ -55,6 +56,12 @@ def written_as(kinds: Sequence[str], name: str) -> tuple[str, bool] | None:
         if fitting:
             return fitting[0], len(fitting) > 1
     return None
+
+
+def _unlike(kinds: Sequence[str], shape: re.Pattern[str]) -> set[str]:
+    """The answers of another shape, as far as it takes to know that they are too many."""
+    unlike = (kind for kind in kinds if not shape.fullmatch(kind))
+    return set(itertools.islice(unlike, MOST_WORDS + 1))
 
 
 def _all_dates(kinds: Sequence[str], form: str) -> bool:

@@ -26,7 +26,8 @@ class Decision:
     kind : what it is taken for
     why : a sentence for people
     recipe : of the question that is made of it, as a question set writes it; nothing where none is
-    notes : what a person should look at: spikes, doubts
+    notes : what a person should look at: what may be a code for no answer, doubts
+    spikes : numbers that so many give that they are categories of their own, as a person writes them
     """
 
     column: str
@@ -34,6 +35,7 @@ class Decision:
     why: str
     recipe: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    spikes: tuple[str, ...] = ()
 
 
 def size(decision: Decision) -> int:

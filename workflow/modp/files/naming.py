@@ -51,7 +51,7 @@ def told_apart(labels: Mapping[Key, str]) -> dict[Key, str]:
 
 
 def _plain(name: str) -> str:
-    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    letters = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     plain = re.sub(r"[^A-Za-z0-9]+", "_", letters) if re.search(r"[^A-Za-z0-9_]", name) else name
     plain = plain.strip("_") if plain != name or name.startswith("_") else plain
     plain = f"Q{plain}" if plain[:1].isdigit() else plain

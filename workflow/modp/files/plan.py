@@ -154,7 +154,8 @@ def _questions(decisions: Sequence[Decision], name: str) -> str:
 class _Dumper(yaml.SafeDumper):
     """Quotes all that would be read as a number: to modp.base.config also 08 and 010 are some.
 
-    Keys stand one a line, plain lists in one line.
+    Text with line ends that YAML would read as others stands in double quotes. Keys stand one a line, plain
+    lists in one line.
     """
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -164,7 +165,12 @@ class _Dumper(yaml.SafeDumper):
         lines = any(isinstance(part, dict) for part in sequence)
         return super().represent_sequence(tag, sequence, flow_style=not lines)
 
+    def represent_str(self, text: str) -> yaml.Node:
+        style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
 
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?\d+$"), list("-+0123456789"))
 
 

@@ -183,12 +183,13 @@ def _written_day(value: float) -> str:
 
 def _label(recipe: NumbersRecipe, part: Interval, whole: bool, unit: Unit | None) -> str:
     if recipe.dates:
-        return _label_of_days(part)
+        return _label_of_days(part, bool(recipe.apart))
     sign = "$" if unit == "$" else ""
     after = f" {unit}" if unit in ("minutes", "hours") else ""
     low, high = (_said(value, sign) for value in (part.low, part.high))
     if math.isinf(part.low):
-        return "any number" if math.isinf(part.high) else f"under {high}{after}"
+        whatever = "any other number" if recipe.apart else "any number"
+        return whatever if math.isinf(part.high) else f"under {high}{after}"
     if math.isinf(part.high):
         return f"{low}{after} or more"
     if whole and part.low == int(part.low) and part.high == int(part.high):
@@ -204,10 +205,10 @@ def _said(value: float, sign: str) -> str:
     return f"{'−' if value < 0 else ''}{sign}{digits}"
 
 
-def _label_of_days(part: Interval) -> str:
+def _label_of_days(part: Interval, apart: bool) -> str:
     if math.isinf(part.low) or math.isinf(part.high):
         if math.isinf(part.low) and math.isinf(part.high):
-            return "any date"
+            return "any other date" if apart else "any date"
         known = _written_day(part.high if math.isinf(part.low) else part.low)
         return f"before {known}" if math.isinf(part.low) else f"{known} or later"
     first, after = (date.fromordinal(int(value)) for value in (part.low, part.high))

@@ -89,7 +89,7 @@ class QuestionRecipe(Strict):
     @property
     def source(self) -> str:
         """The raw column's name."""
-        return self.column or self.name
+        return self.name if self.column is None else self.column
 
     @property
     def codes(self) -> list[str]:
