@@ -7,9 +7,9 @@ sampled, and the comparison of synthetic records with true ones. ``docs/python.m
 TYPE_CHECKING = False  # which type checkers take for true; to import it would take longer than all the rest
 
 if TYPE_CHECKING:
-    from modp.face import Blades, Private, Records, Stationary, compare
+    from modp.face import Blades, Private, Records, Stationary, Synthesizer, compare
 
-__all__ = ["Blades", "Private", "Records", "Stationary", "compare"]
+__all__ = ["Blades", "Private", "Records", "Stationary", "Synthesizer", "compare"]
 
 
 def __getattr__(name: str) -> object:

@@ -32,8 +32,9 @@ from modp.summaries.accuracy import Row as Measured
 from modp.summaries.accuracy import accuracy_table
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
+from modp.synthesizer import Synthesizer
 
-__all__ = ["Blades", "FittedModel", "Private", "Records", "Stationary", "Synthetic", "compare"]
+__all__ = ["Blades", "FittedModel", "Private", "Records", "Stationary", "Synthesizer", "Synthetic", "compare"]
 
 R = TypeVar("R", bound=Row)
 
@@ -219,7 +220,7 @@ class Stationary(FittedModel):
         start : ``fresh`` to leave the true records out though they are given
         balanced : whether to choose among more draws, so that the crosstab is the one the model expects,
             without the noise of a draw
-        n : how many records to draw where none are given; by default as many as the model was fitted to
+        n : how many records to draw; by default as many as are given, or as the model was fitted to
         seed, threads, device : as in :meth:`fit`
         name : the random streams are called after it and the model's; ``sweeps-20`` and so on by default, or
             ``balanced``
@@ -235,7 +236,8 @@ class Stationary(FittedModel):
         """
         begun = start or ("fresh" if records is None else "records")
         name = name or ("balanced" if balanced else f"sweeps-{sweeps}")
-        row = self._row(StationaryRow, name, {"sweeps": sweeps, "start": begun, "balanced": balanced})
+        keys: dict[str, object] = {"sweeps": sweeps, "start": begun, "balanced": balanced}
+        row = self._row(StationaryRow, name, keys if records is None else keys | {"size": n})
         work = _work(row.row, seed, threads, device)
         return self._drawn(self._started(records, row.start, n), row, work)
 
@@ -243,10 +245,6 @@ class Stationary(FittedModel):
         """The records to start at; for fresh ones only their number counts."""
         if records is not None:
             self._require_own(records)
-            if n is not None and n != len(records):
-                raise InputError(
-                    f"n is {n:,}, but one record is drawn from each of the {len(records):,} given"
-                )
             return records
         if start != "fresh":
             raise InputError("without true records to start at, chains start fresh: leave 'start' out")

@@ -73,10 +73,10 @@ def _dataset(
 ) -> str:
     told = [f"What {name} is made of, found by looking at its file. Edit what is wrong."]
     parts = [_comment(line) for line in [*told, *table.said]]
-    parts.append(_yaml({"title": name, "questions": questions, "files": [file]}))
+    parts.append(as_yaml({"title": name, "questions": questions, "files": [file]}))
     parts.append(_comment("The file is a table of one's own; here may stand how it is to be read:"))
     parts.append(_comment("encoding, delimiter, decimal, sheet. What is not said is found out."))
-    parts.append(_yaml({"table": options.model_dump(exclude_none=True)}))
+    parts.append(as_yaml({"table": options.model_dump(exclude_none=True)}))
     parts.append(_household(decisions))
     parts.append(_weights(decisions))
     parts.append(_others(decisions))
@@ -86,7 +86,7 @@ def _dataset(
 def _household(decisions: Sequence[Decision]) -> str:
     for decision in decisions:
         if decision.kind == "household":
-            return _comment(f"{decision.column}: {decision.why}.") + _yaml({"household": decision.column})
+            return _comment(f"{decision.column}: {decision.why}.") + as_yaml({"household": decision.column})
     return _comment(
         "No key of households was found: records are held out singly. If a column is one, say so "
         "(household: COLUMN) and take it out of the questions and of other_columns."
@@ -106,7 +106,7 @@ def _weights(decisions: Sequence[Decision]) -> str:
     for decision in decisions:
         if decision is main:
             parts.append(_comment(f"{decision.column}: {decision.why}."))
-            parts.append(_yaml({"weight": decision.column}))
+            parts.append(as_yaml({"weight": decision.column}))
         elif decision.kind == "weight":
             parts.append(_comment(f"{decision.column}: {decision.why}; not used beside the other."))
     series: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def _weights(decisions: Sequence[Decision]) -> str:
         span = f"{ordered[0]}..{ordered[-1].removeprefix(stem)}"
         if stem == chosen:
             parts.append(_comment("Replicate weights, for standard errors."))
-            parts.append(_yaml({"replicates": span}))
+            parts.append(as_yaml({"replicates": span}))
         else:
             parts.append(_comment(f"{span}: replicate weights as well; not used beside the others."))
     return "".join(parts)
@@ -133,7 +133,7 @@ def _others(decisions: Sequence[Decision]) -> str:
     parts = [_comment("Columns that are no questions, and why."), "other_columns:\n"]
     for decision in others:
         parts.append(_comment(decision.why, "  "))
-        parts.append(textwrap.indent(_yaml({decision.column: decision.kind}), "  "))
+        parts.append(textwrap.indent(as_yaml({decision.column: decision.kind}), "  "))
     return "".join(parts)
 
 
@@ -143,11 +143,11 @@ def _questions(decisions: Sequence[Decision], name: str) -> str:
         "is. Edit what is wrong: labels, cuts, what is merged ({label: …, values: [a, b]}); take a question "
         "out to leave its column out."
     )
-    parts = [_comment(told), _yaml({"name": name, "title": name}), "questions:\n"]
+    parts = [_comment(told), as_yaml({"name": name, "title": name}), "questions:\n"]
     for decision in decisions:
         if decision.recipe:
             parts.append(_comment(decision.why, "  "))
-            parts.append(textwrap.indent(_yaml([decision.recipe]), "  ", lambda line: True))
+            parts.append(textwrap.indent(as_yaml([decision.recipe]), "  ", lambda line: True))
     return "".join(parts)
 
 
@@ -174,7 +174,8 @@ _Dumper.add_representer(str, _Dumper.represent_str)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?\d+$"), list("-+0123456789"))
 
 
-def _yaml(content: Any) -> str:
+def as_yaml(content: Any) -> str:
+    """Return the YAML text from which :mod:`modp.base.config` reads the same content again."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=LINE - 4)
 
 

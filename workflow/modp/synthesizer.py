@@ -1,0 +1,288 @@
+"""A table in, synthetic tables out: what ``modp synthesize`` does, for frames in a program."""
+
+import io
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from modp.base import seeds
+from modp.base.config import check, load, parsed
+from modp.base.errors import InputError
+from modp.base.output import Log, written
+from modp.files.columns import decide
+from modp.files.frames import frame_of, table_of
+from modp.files.options import DETECTED
+from modp.files.plan import as_yaml, plan
+from modp.files.raw import raw
+from modp.files.table import Column, Table
+from modp.models.family import Model, Work
+from modp.models.registry import family
+from modp.models.stationary.recipe import POPULATION, StationaryRow
+from modp.pums.where import Dataset
+from modp.release import drawing
+from modp.release.assembled import Source, released
+from modp.release.drawing import Pool
+from modp.survey import coding
+from modp.survey.codebook import Codebook
+from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
+
+MODEL = "population"
+EXAMPLES = 30
+"""Answers that are kept for each category at least, from which samples take theirs."""
+
+SWEEPS = 20
+"""Sweeps of a sample; it starts at synthetic records, whose chains have forgotten the true ones."""
+
+FORMAT, VERSION = "modp.synthesizer", "1"
+
+
+class Synthesizer:
+    """Synthetic tables of a frame's columns and dtypes, from a model of its rows.
+
+    Follows scikit-learn's conventions: what is given is kept as it is, what was learnt ends in ``_``.
+
+    Parameters
+    ----------
+    questions : a question set, or the path of its YAML file, in place of the one that is found by looking
+        at the frame (:func:`modp.files.columns.decide`)
+    seed : of the fit
+    threads : without influence on the result; None for every core
+
+    Attributes
+    ----------
+    decisions_ : what was taken for what, a decision a column; empty where ``questions`` were given
+    questions_ : the question set
+    codebook_ : its categories
+    """
+
+    decisions_: list[Any]
+    questions_: QuestionSet
+    codebook_: Codebook
+
+    def __init__(
+        self, questions: QuestionSet | str | Path | None = None, *, seed: int = 1, threads: int | None = None
+    ):
+        """Keep what is given."""
+        self.questions, self.seed, self.threads = questions, seed, threads
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what was given."""
+        return {"questions": self.questions, "seed": self.seed, "threads": self.threads}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change what was given; raise ValueError if there is no such parameter."""
+        unknown = sorted(set(params) - set(self.get_params()))
+        if unknown:
+            raise ValueError(f"Synthesizer has no parameter {', '.join(unknown)}")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X: pd.DataFrame, y: object = None) -> Self:  # noqa: N803
+        """Learn from a frame.
+
+        Parameters
+        ----------
+        X : true records, n of them
+        y : not used
+
+        Raises
+        ------
+        InputError
+            if the frame cannot be synthesised, with the reason
+        """
+        table = table_of(X)
+        self._look(table)
+        rng = seeds.generator(self.seed, "deciles")
+        codes, self.codebook_ = coding.code(raw(table, self.questions_, "the frame"), self.questions_, rng)
+        records = Records(codes, self.codebook_)
+        found = family(POPULATION.family)
+        self._model = found.fit(records, POPULATION, self._work(MODEL, self.seed)).model
+        row = StationaryRow(model=MODEL, name="balanced", sweeps="auto", balanced=True)
+        drawn = found.draw(self._model, records, row, self._work(row.row, self.seed), [])
+        source = Source(records, self.questions_, self._dataset, table, np.arange(len(table)))
+        self._keep(X, drawn.codes, source)
+        return self
+
+    def sample(self, n: int | None = None, seed: int = 1) -> pd.DataFrame:
+        """Draw synthetic records: a frame of the columns, their order and dtypes of the one that was fitted.
+
+        No true record is looked at again: chains start at synthetic records, and numbers inside their classes
+        are those of synthetic records.
+
+        Parameters
+        ----------
+        n : number of records; by default as many as were fitted
+        seed : another one gives other records
+        """
+        self._require_fitted()
+        size = len(self._starts) if n is None else n
+        keys = {"model": MODEL, "name": "sample", "sweeps": SWEEPS, "balanced": True, "size": size}
+        row = check(keys, StationaryRow, "sample(n)")
+        starts = Records(self._starts, self.codebook_)
+        drawn = family(POPULATION.family).draw(self._model, starts, row, self._work(row.row, seed), [])
+        pools = {name: self._pools(q) for q, name in enumerate(self.codebook_.names)}
+        rows = np.arange(len(self._starts))
+        source = Source(starts, self.questions_, self._dataset, self._template, rows, public=pools)
+        return frame_of(released(drawn.codes, source, seed, "public").table, self._like)
+
+    def _look(self, table: Table) -> None:
+        if self.questions is None:
+            self.decisions_ = decide(table)
+            dataset, questions = plan(table, self.decisions_, "the frame", "frame", DETECTED)
+            self._dataset = check(parsed(dataset), Dataset, "the frame")
+            self.questions_ = check(parsed(questions), QuestionSet, "the frame's questions")
+            return
+        given = self.questions
+        self.decisions_ = []
+        self.questions_ = given if isinstance(given, QuestionSet) else load(given, QuestionSet)
+        named = {"title": self.questions_.title, "questions": "given", "files": ["the frame"], "table": {}}
+        self._dataset = check(named, Dataset, "the frame")
+
+    def _keep(self, frame: pd.DataFrame, codes: np.ndarray, source: Source) -> None:
+        """Keep what samples are made of: synthetic records, and answers drawn for them and every category."""
+        self._starts, self._like = codes, frame.iloc[:0]
+        self._template = released(codes, source, self.seed).table
+        self._answers = {}
+        recipes = {recipe.name: recipe for recipe in self.questions_.questions}
+        for q, question in enumerate(self.codebook_.questions):
+            column, size = source.table[question.column], len(question.categories)
+            found = drawing.pools(source.records.codes[:, q], size, column, source.rows)
+            rng = seeds.generator(self.seed, "examples", question.name)
+            texts = drawing.answers(self._examples(q), question, recipes.get(question.name), found, rng)
+            self._answers[question.name] = drawing.column(column, texts)
+
+    def _examples(self, q: int) -> np.ndarray:
+        """Codes of a question for which answers are kept: of synthetic records, then of every category."""
+        every = np.repeat(np.arange(self.codebook_.sizes[q]), EXAMPLES)
+        return np.concatenate([self._starts[:, q], every.astype(self._starts.dtype)])
+
+    def _pools(self, q: int) -> list[Pool]:
+        codes, column = self._examples(q), self._answers[self.codebook_.names[q]]
+        return drawing.pools(codes, int(self.codebook_.sizes[q]), column, np.arange(len(codes)))
+
+    def _work(self, name: str, seed: int) -> Work:
+        return Work(name, seed, self.threads or os.cpu_count() or 1, "cpu", "sample", Log(quiet=True))
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "_starts"):
+            raise InputError("this Synthesizer was not fitted: call fit(frame) first, or load one")
+
+    def save(self, path: str | Path) -> None:
+        """Write all that :meth:`sample` needs into one file of safetensors, whole or not at all.
+
+        It holds the model, and synthetic records with their answers; of true records what a model tells.
+        """
+        self._require_fitted()
+        tensors, told = _written_model(self._model, self.codebook_)
+        listed = _categories(self._like)
+        tensors |= {"starts": self._starts, "like": _packed(self._like), **listed}
+        columns = {"answers": self._answers, "template": {c.name: c for c in self._template.columns}}
+        for part, found in columns.items():
+            tensors |= {f"{part}.{at}": column.places for at, column in enumerate(found.values())}
+        content = {
+            "version": VERSION,
+            "seed": self.seed,
+            "model": told,
+            "codebook": self.codebook_.to_json(),
+            "questions": as_yaml(self.questions_.model_dump(exclude_unset=True)),
+            "dataset": as_yaml(self._dataset.model_dump(exclude_unset=True)),
+            "of_categories": {n: str(self._like.dtypes.iloc[int(n[11:])].categories.dtype) for n in listed},
+            "columns": {part: [_said(c) for c in found.values()] for part, found in columns.items()},
+        }
+        with written(Path(path)) as temporary:
+            save_file(tensors, temporary, {FORMAT: json.dumps(content, ensure_ascii=False)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a Synthesizer that :meth:`save` wrote; raise InputError if the file is none."""
+        try:
+            with safe_open(path, "numpy") as file:
+                content = json.loads((file.metadata() or {})[FORMAT])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except (SafetensorError, KeyError, ValueError):
+            raise InputError(f"{path} is no Synthesizer's file, or is damaged") from None
+        if content["version"] != VERSION:
+            raise InputError(f"{path} is of another version of modp: fit again")
+        made = cls(seed=content["seed"])
+        made.decisions_ = []
+        made.questions_ = check(parsed(content["questions"]), QuestionSet, str(path))
+        made._dataset = check(parsed(content["dataset"]), Dataset, str(path))
+        made.codebook_ = Codebook.from_json(content["codebook"])
+        made._model = _read_model(tensors, content["model"], made.codebook_)
+        made._starts = tensors["starts"]
+        made._like = _with_categories(_unpacked(tensors["like"]), tensors, content["of_categories"])
+        columns = {
+            part: [_column(said, tensors[f"{part}.{at}"]) for at, said in enumerate(found)]
+            for part, found in content["columns"].items()
+        }
+        made._answers = dict(zip(made.codebook_.names, columns["answers"], strict=True))
+        made._template = Table(tuple(columns["template"]))
+        return made
+
+
+def _written_model(model: Model, codebook: Codebook) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The tensors of a model's file, named ``model.…``, and what its metadata say."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.safetensors")
+        model.save(path, codebook)
+        with safe_open(path, "numpy") as file:
+            tensors = {f"model.{name}": file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, file.metadata() or {}
+
+
+def _read_model(tensors: Mapping[str, np.ndarray], told: Mapping[str, str], codebook: Codebook) -> Model:
+    own = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.safetensors")
+        save_file(own, path, dict(told))
+        return family(POPULATION.family).load(path, codebook)
+
+
+def _packed(frame: pd.DataFrame) -> np.ndarray:
+    """A frame as the bytes of a Parquet file, which keeps its dtypes, but for lists of categories."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def _unpacked(packed: np.ndarray) -> pd.DataFrame:
+    return pd.read_parquet(io.BytesIO(packed.tobytes()))
+
+
+def _categories(frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The categories of each column of such, packed, in their order: of an empty column Parquet has none."""
+    kinds = [(at, kind) for at, kind in enumerate(frame.dtypes) if isinstance(kind, pd.CategoricalDtype)]
+    return {f"categories.{at}": _packed(kind.categories.to_frame(name="of")) for at, kind in kinds}
+
+
+def _with_categories(
+    frame: pd.DataFrame, tensors: Mapping[str, np.ndarray], kinds: Mapping[str, str]
+) -> pd.DataFrame:
+    for name, kind in kinds.items():
+        column = frame.columns[int(name.partition(".")[2])]
+        listed = pd.Index(_unpacked(tensors[name])["of"].to_numpy()).astype(kind)
+        frame[column] = frame[column].astype(pd.CategoricalDtype(listed, frame[column].dtype.ordered))
+    return frame
+
+
+def _said(column: Column) -> dict[str, Any]:
+    """A column without its places, as JSON has it."""
+    kept = {"name": column.name, "label": column.label, "labels": dict(column.labels), "dtype": column.dtype}
+    return kept | {"kinds": column.kinds.tolist(), "missing": sorted(column.missing)}
+
+
+def _column(said: Mapping[str, Any], places: np.ndarray) -> Column:
+    kinds, missing = np.array(said["kinds"], object), frozenset(said["missing"])
+    return Column(said["name"], kinds, places, said["label"], said["labels"], missing, said["dtype"])
