@@ -470,12 +470,6 @@ def test_more_categories_than_memory_bears_are_refused_by_name():
         plan(Table((wide,)), decisions, "own.csv", "own", TableOptions())
 
 
-def test_500_questions_of_200_rows_are_planned(tmp_path: Path):
-    table = Table(tuple(column(f"q{k}", RNG.integers(0, 4, 200)) for k in range(500)))
-    _, _, codes = planned(tmp_path, table)
-    assert codes.shape == (200, 500)
-
-
 def test_nist_comes_out_as_a_person_would_have_it(tmp_path: Path):
     frame = pd.read_csv(shared("data", "nist_national2019_raw.csv"), dtype=str, keep_default_na=False)
     table = Table(tuple(column(name, frame[name].tolist()) for name in frame))
