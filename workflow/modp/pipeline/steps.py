@@ -14,7 +14,7 @@ class For(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what it does, which parts of a model's family it runs, whether it prints its words, for whom."""
+    """A step: what it does, which parts of a model's family it runs, if it prints its words, who runs it."""
 
     summary: str
     parts: tuple[str, ...] = ()
@@ -38,11 +38,11 @@ STEPS = {
     "repeat": Step("run the pipeline once more with another seed"),
     "repeats": Step("gather the metrics of a run and its repeats"),
     "figure": Step("draw one figure"),
-    "report": Step("put everything about a run into one page"),
+    "report": Step("put everything about a run into one page, and what is public of it into another"),
     "card": Step("write the card of one model", ("guarantee",), words=True),
     "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
     "compare": Step("compare two runs: parameters that differ, metrics with their change", runs=For.PEOPLE),
-    "convert": Step("turn weights that the author of the paper published into a model of ours", runs=For.CLONE),
+    "convert": Step("turn weights that the paper's author published into a model of ours", runs=For.CLONE),
     "schemas": Step("write the JSON schemas of the configuration files", runs=For.CLONE),
     "stages": Step("write dvc.yaml", runs=For.CLONE),
 }
