@@ -18,6 +18,7 @@ from modp.figures import registry
 from modp.models.registry import family
 from modp.pipeline import engines, stages
 from modp.pipeline.params import Params
+from modp.report import holdings
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 
@@ -52,6 +53,18 @@ def test_files_of_true_records_are_not_sent_to_a_remote():
     unsent = {path for out in outs if isinstance(out, dict) for path, how in out.items() if not how["push"]}
     true = {f"{stages.RESULTS}/{name}.parquet" for name in ("records", "holdout", "bootstrap")}
     assert unsent == {stages.RAW, *true}
+
+
+def test_all_that_a_run_makes_is_in_the_table_of_what_holds_true_information():
+    stages_ = stages.stages(load(ROOT / "params.yaml", Params)).values()
+    parts = [part for stage in stages_ for part in (stage, stage.get("do", {}))]
+    outs = [out for part in parts for kind in ("outs", "metrics") for out in part.get(kind, [])]
+    made = {next(iter(out)) if isinstance(out, dict) else out for out in outs} - {stages.RAW}
+    named = holdings.markdown()
+    for path in made:
+        first, _, rest = path.removeprefix(f"{stages.RESULTS}/").partition("/")
+        wanted = f"<model>/{rest}" if first == "${item}" else first
+        assert wanted in named or first == "${item.model}", path
 
 
 def test_an_edit_to_one_familys_code_leaves_the_others_results_as_they_are():

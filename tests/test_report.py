@@ -23,10 +23,11 @@ from PIL import Image
 from modp.__main__ import main
 from modp.base.config import load
 from modp.base.output import Log, time_of
+from modp.figures import registry
 from modp.measures.table import NOTEBOOK, measures_of
 from modp.models.registry import family
 from modp.pipeline.params import Params
-from modp.report import card, explorer, page, plot
+from modp.report import card, explorer, holdings, page, plot
 from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.records import Records
 
@@ -283,6 +284,7 @@ def made(tmp_path_factory) -> Path:
     write_tables(at, at)
     TRACED.to_parquet(at / "frontier.parquet")
     Image.new("RGB", (30, 20), "red").save(at / "accuracy.png")
+    Image.new("RGB", (30, 20), "blue").save(at / "cells.png")
     write_page(at, at / "report.html")
     return at
 
@@ -372,25 +374,30 @@ def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
     )
 
 
+TABLES = ("accuracy", "privacy", "questions", "answers_by_blade")
+
+
 def write_page(at: Path, out: Path) -> None:
     Log(at / "train.log").finished("train", 3.25)
     step(
         *("report", "--dataset", at / "tiny.yaml", "--codebook", at / "codebook.json"),
         *("--provenance", at / "tiny.csv.provenance.json"),
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),
-        *("--tables", *[at / f"tables/{t}.md" for t in ("accuracy", "privacy", "questions")]),
+        *("--tables", *[at / f"tables/{t}.md" for t in TABLES]),
         *("--accuracy", at / "tables/accuracy.parquet", "--privacy", at / "tables/privacy.parquet"),
         *("--metrics", at / "metrics.json", "--warnings", at / "tables/warnings.json"),
-        *("--frontier", at / "frontier.parquet", "--figures", at / "accuracy.png"),
-        *("--shown", json.dumps({"accuracy": ["how far each row is", []]})),
+        *("--frontier", at / "frontier.parquet", "--figures", at / "accuracy.png", at / "cells.png"),
+        *("--shown", json.dumps(registry.shown({"accuracy": ("overview", []), "cells": ("crosstabs", [])}))),
         *("--parameters", at / "parameters.json"),
         *("--logs", at / "train.log", "--out", out, "--run", at / "run.js"),
+        *("--public", out.with_stem(f"{out.stem}_public")),
     )
 
 
 def test_the_page_is_the_same_at_another_time(made):
     write_page(made, made / "again.html")
-    assert (made / "again.html").read_bytes() == (made / "report.html").read_bytes()
+    for form in ("", "_public"):
+        assert (made / f"again{form}.html").read_bytes() == (made / f"report{form}.html").read_bytes()
     assert "3.2" in (made / "run.js").read_text() and "3.2" not in (made / "report.html").name
 
 
@@ -400,6 +407,68 @@ def test_the_page_needs_no_network_and_obeys_nothing_in_the_data(made):
     assert re.findall(r'(?:src|href)="(?!#|data:)([^"]*)"', text.split("<script", 1)[0]) == []
     assert re.findall(r'<script src="([^"]*)"', text) == ["run.js"]
     assert '<html lang="en">' in text and not re.search(r"<img(?![^>]* alt=\"[^\"]+)", text)
+
+
+COUNT = 86_753_094
+"""A true count that nothing else in a page looks like."""
+
+
+def counts_in(text: str) -> set[int]:
+    """All counts that a page holds packed, whatever they are called there."""
+    found = set()
+    for packed in re.findall(r'"([\w+/]{8,}={0,2})"', text):
+        try:
+            content = zlib.decompress(base64.b64decode(packed))
+        except (ValueError, zlib.error):
+            continue
+        found |= set(np.frombuffer(content[: len(content) // 4 * 4], "<u4").tolist())
+    return found
+
+
+def picture_of(text: str, colour: tuple[int, int, int]) -> bool:
+    pictures = re.findall(r"data:image/png;base64,([\w+/=]+)", text)
+    opened = [Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB") for png in pictures]
+    return any(image.getpixel((0, 0)) == colour for image in opened)
+
+
+def test_the_page_to_publish_holds_no_true_count_and_no_figure_or_table_made_of_them(made, tmp_path):
+    at = Path(shutil.copytree(made, tmp_path / "run"))
+    for row in ROWS:
+        cells = pd.read_parquet(at / row / "cells.parquet")
+        cells.loc[cells["true"].idxmin(), "true"] = COUNT
+        cells.to_parquet(at / row / "cells.parquet")
+    write_page(at, at / "report.html")
+    office, public = ((at / f"report{form}.html").read_text() for form in ("", "_public"))
+    assert COUNT in counts_in(office) and not counts_in(public)
+    assert str(COUNT) not in public and f"{COUNT:,}" not in public
+    assert picture_of(office, (0, 0, 255)) and not picture_of(public, (0, 0, 255))
+    assert picture_of(office, (255, 0, 0)) and picture_of(public, (255, 0, 0))
+    assert "answers by blade of m" in office and "answers by blade of m" not in public
+    for said in ("Crosstab explorer", "Worst cells", 'id="cells"', "run.js", '"age a"', '"job x"'):
+        assert said in office and said not in public, said
+    assert "Accuracy — " in public and "Questions — " in public and "m: its fit ended" in public
+
+
+def test_each_form_of_the_page_says_at_its_top_whom_it_is_for(made):
+    for form, said in (
+        ("", "For the office alone: this page holds true counts"),
+        ("_public", "To publish: "),
+    ):
+        header = (made / f"report{form}.html").read_text().partition("<nav")[0]
+        assert re.findall(r'<p class="form[^>]*>(.{9})', header) == [said[:9]] and said in header
+
+
+def test_the_page_to_publish_tells_nothing_of_the_seed_and_the_offices_files(made):
+    office, public = ((made / f"report{form}.html").read_text() for form in ("", "_public"))
+    for said in ("Seed 1.", "<li>seed: 1</li>", "\nseed: 1\n", "ab" * 32, "tiny.csv"):
+        assert said in office.replace("<pre>", "\n") and said not in public.replace("<pre>", "\n"), said
+
+
+def test_report_and_documents_have_the_same_table_of_what_holds_true_information(made):
+    table = holdings.markdown()
+    assert (ROOT / "docs/privacy.md").read_text(encoding="utf-8").endswith(f"\n\n{table}"), table
+    assert page.as_html(table) in (made / "report.html").read_text()
+    assert "report_public.html</code>, <code>metrics.json" in page.as_html(table)
 
 
 def test_the_page_says_aloud_what_the_run_must_say(made):

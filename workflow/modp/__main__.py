@@ -1,4 +1,4 @@
-"""Run one step of the pipeline: ``python -m modp STEP --help``."""
+"""Make synthetic records of a table, or run one step of the pipeline: ``modp COMMAND --help``."""
 
 import sys
 
@@ -6,7 +6,7 @@ from modp.pipeline import handover
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one step; return 0, or 1 with a message if what the user gave cannot be used."""
+    """Run one command or step; return 0, or 1 with a message if what the user gave cannot be used."""
     # Here, since a process that hands its step over has no need of them.
     import argparse
     import importlib
@@ -15,16 +15,24 @@ def main(arguments: list[str] | None = None) -> int:
 
     from modp.base.errors import InputError
     from modp.base.output import Log
-    from modp.pipeline.steps import STEPS
+    from modp.pipeline.steps import STEPS, listed
 
     began = time.monotonic()
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="python -m modp", description=__doc__)
-    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    parser = argparse.ArgumentParser(
+        prog="modp",
+        usage="modp [-h] COMMAND ...",
+        description="Synthetic records whose crosstabs are the true ones. modp COMMAND --help tells more.",
+        epilog=listed(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    steps = parser.add_subparsers(
+        dest="step", required=True, metavar="COMMAND", prog="modp", help=argparse.SUPPRESS
+    )
     wanted = arguments[0] if arguments and arguments[0] in STEPS else None
     module = importlib.import_module(f"modp.cli.{wanted}") if wanted else None
     for name, what in STEPS.items():
-        step = steps.add_parser(name, help=what.summary, description=what.summary)
+        step = steps.add_parser(name, description=what.summary)
         if module and name == wanted:
             module.add_arguments(step)
             step.add_argument("--log", type=Path, help="also write messages to this file")

@@ -15,7 +15,7 @@ LOGS_OF_STEPS = [
 
 
 rule page:
-    """Put everything about the run into one page, the same for the same parameters."""
+    """Put everything about the run into one page, and what may be published of it into another."""
     input:
         dataset=DATASET_YAML,
         codebook=rules.code.output.codebook,
@@ -32,7 +32,8 @@ rule page:
         templates=[engines.template(name) for name in engines.PAGE],
         code=[*code_of("report"), engines.captions()],
     output:
-        report(
+        public=f"{RESULTS}/report_public.html",
+        office=report(
             f"{RESULTS}/report.html",
             category="Report",
             caption="../report/page.rst",
@@ -42,7 +43,7 @@ rule page:
         run=f"{LOGS}/run.js",
     params:
         rows=PARAMS.names,
-        shown=json.dumps({name: (kind_of(name).caption, of) for name, (_, of) in FIGURES.items()}),
+        shown=json.dumps(registry.shown(FIGURES)),
         logs=LOGS_OF_STEPS,
     shell:
         "python -m modp report --dataset {input.dataset:q} --codebook {input.codebook:q}"
@@ -50,8 +51,8 @@ rule page:
         " --tables {input.tables:q} --accuracy {input.accuracy:q} --privacy {input.privacy:q}"
         " --metrics {input.metrics:q} --warnings {input.warnings:q} --frontier {input.frontier:q}"
         " --figures {input.figures:q} --shown {params.shown:q}"
-        " --parameters {input.parameters:q} --logs {params.logs:q} --out {output:q}"
-        " --run {log.run:q} --log {log.text:q}"
+        " --parameters {input.parameters:q} --logs {params.logs:q} --out {output.office:q}"
+        " --public {output.public:q} --run {log.run:q} --log {log.text:q}"
 
 
 rule card:

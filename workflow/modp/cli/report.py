@@ -1,10 +1,10 @@
-"""Put everything about a run into report.html, and its times and machine into a file beside it."""
+"""Put everything about a run into two pages, for the office and to publish."""
 
 import argparse
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,20 @@ from markupsafe import Markup
 from modp.base.config import load
 from modp.base.output import Log, time_of, written
 from modp.cli.inputs import source
+from modp.figures.registry import Shown
 from modp.measures.table import PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.report import explorer, page, plot, templates
+from modp.report import explorer, holdings, page, plot, templates
+from modp.summaries.printed import without_seed
+from modp.summaries.register import TABLES
 from modp.summaries.warnings import lines
 from modp.survey.codebook import Codebook
 
 PACKAGES = ("numpy", "torch", "numba", "pandas", "pyarrow", "matplotlib", "bokeh", "snakemake", "dvc")
+
+INTERNAL = ("seed", "dataset", "results", "census", "device")
+"""Parameters that the page to publish leaves out: with the seed chance can be repeated; where the office
+keeps its files is nobody's business."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,79 +47,111 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--warnings", type=Path, required=True)
     parser.add_argument("--frontier", type=Path, nargs="*", default=[], help="curves, one file a model")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="PNG files")
-    parser.add_argument("--shown", required=True, help="JSON: figure -> its caption and what it is of")
+    parser.add_argument(
+        "--shown", required=True, help="JSON: figure -> caption, what it is of, if it is public"
+    )
     parser.add_argument("--parameters", type=Path, required=True, help="all parameters of the run, as JSON")
     parser.add_argument("--logs", type=Path, nargs="*", default=[], help="logs of the steps before")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="the page for the office, with true counts")
+    parser.add_argument("--public", type=Path, required=True, help="the page without, which may be published")
     parser.add_argument("--run", type=Path, required=True, help="times and machine, read by the page")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Gather, pack, render, write.
+    """Gather, pack, render, write: once with everything, once without what is not public.
 
-    Two runs of the same parameters give the same page. What differs between them, times and the
-    machine, goes into a script beside the logs, which the page reads when it is opened.
+    Two runs of the same parameters give the same pages. What differs between them, times and the
+    machine, goes into a script beside the logs, which the office's page reads when it is opened.
     """
-    codebook = Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
     parameters = json.loads(options.parameters.read_text(encoding="utf-8"))
     table = pd.read_parquet(options.accuracy)
-    hidden = pd.read_parquet(options.privacy)
-    metrics = json.loads(options.metrics.read_text())
-    records = table[table["cells"] == "all"]["records"].tolist()
-    traced = [pd.read_parquet(path) for path in options.frontier]
-    curves = page.curves(traced, float(table["median"].iloc[0]))
     warned = json.loads(options.warnings.read_text(encoding="utf-8"))
     best, by_population = page.closest(table, warned)
-    text = templates.page(
-        title=load(options.dataset, Dataset).title,
-        records=records[0],
-        questions=len(codebook.questions),
-        categories=int(codebook.block_starts[-1]),
-        question_set=codebook.question_set,
-        best=best,
-        by_population=by_population,
-        warnings=lines(warned),
-        headline=page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
-        notebook=parameters[PAPER_NOTEBOOK],
-        pictures=_pictures(options.figures, json.loads(options.shown)),
-        tables=[page.as_html(path.read_text(encoding="utf-8")) for path in options.tables],
-        sources=[source(path) for path in options.provenance],
-        seed=parameters["seed"],
-        machine=f"{platform.system()} {platform.machine()}",
-        versions={"Python": platform.python_version()} | {name: version(name) for name in PACKAGES},
-        parameters=yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True),
-        run_file=Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
-        cells=_cells(codebook, options.rows, options.cells, records)
-        | {"first": options.rows.index(best) if best else 0},
-        points=plot.item(page.points(table, hidden), curves, "plot"),
-        library=Markup(plot.script()),
-    )
-    with written(options.out) as path:
-        path.write_text(text, encoding="utf-8")
+    common = _common(options, parameters, table, best) | {
+        "by_population": by_population,
+        "warnings": lines(warned),
+    }
+    sources = [source(path) for path in options.provenance]
+    pictures = _pictures(options.figures, json.loads(options.shown))
+    tables = [(path.read_text(encoding="utf-8"), TABLES[path.stem].public) for path in options.tables]
+    counts = table[table["cells"] == "all"]["records"].tolist()
+    for_the_office = {
+        "public": False,
+        "pictures": [picture for picture, _ in pictures],
+        "tables": [page.as_html(text) for text, _ in tables],
+        "sources": sources,
+        "seed": parameters["seed"],
+        "parameters": _yaml(parameters),
+        "holdings": page.as_html(holdings.markdown()),
+        "run_file": Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
+        "cells": _cells(options, counts) | {"first": options.rows.index(best) if best else 0},
+    }
+    to_publish = {
+        "public": True,
+        "pictures": [picture for picture, public in pictures if public],
+        "tables": [page.as_html(without_seed(text)) for text, public in tables if public],
+        # Size and hash of a file of the office's own help to guess what is in it.
+        "sources": [known for known in sources if known["source"].startswith("https://")],
+        "parameters": _yaml({key: value for key, value in parameters.items() if key not in INTERNAL}),
+    }
+    for target, own in ((options.out, for_the_office), (options.public, to_publish)):
+        with written(target) as path:
+            path.write_text(templates.page(**common, **own), encoding="utf-8")
+        log(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
     with written(options.run) as path:
         path.write_text(f"window.modpRun = {json.dumps(_this_run(options.logs))};\n", encoding="utf-8")
-    log(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
 
 
-def _cells(
-    codebook: Codebook, names: Sequence[str], files: Sequence[Path], records: Sequence[int]
+def _common(
+    options: argparse.Namespace, parameters: Mapping[str, Any], table: pd.DataFrame, best: str | None
 ) -> dict[str, Any]:
+    """What both pages say."""
+    codebook = _codebook(options)
+    hidden = pd.read_parquet(options.privacy)
+    metrics = json.loads(options.metrics.read_text())
+    curves = page.curves([pd.read_parquet(path) for path in options.frontier], float(table["median"].iloc[0]))
+    return {
+        "title": load(options.dataset, Dataset).title,
+        "records": int(table["records"].iloc[0]),
+        "questions": len(codebook.questions),
+        "categories": int(codebook.block_starts[-1]),
+        "question_set": codebook.question_set,
+        "best": best,
+        "headline": page.headline(best, table, hidden, metrics, parameters["zeros"]) if best else [],
+        "notebook": parameters[PAPER_NOTEBOOK],
+        "machine": f"{platform.system()} {platform.machine()}",
+        "versions": {"Python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        "points": plot.item(page.points(table, hidden), curves, "plot"),
+        "library": Markup(plot.script()),
+    }
+
+
+def _codebook(options: argparse.Namespace) -> Codebook:
+    return Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
+
+
+def _yaml(parameters: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True)
+
+
+def _cells(options: argparse.Namespace, records: Sequence[int]) -> dict[str, Any]:
     rows, true = {}, None
-    for name, path, count in zip(names, files, records, strict=True):
+    for name, path, count in zip(options.rows, options.cells, records, strict=True):
         found = pq.read_table(path, columns=["true", "synthetic", "log_ratio", "z", "merit"])
         true, *columns = (found[column].to_numpy() for column in found.column_names)
         synthetic, log_ratio, z, merit = columns
         rows[name] = explorer.Cells(synthetic, count, log_ratio, z, merit)
     assert true is not None
-    return explorer.content(codebook, records[0], true, rows)
+    return explorer.content(_codebook(options), records[0], true, rows)
 
 
-def _pictures(files: Sequence[Path], shown: dict[str, Any]) -> list[page.Picture]:
+def _pictures(files: Sequence[Path], shown: Mapping[str, Shown]) -> list[tuple[page.Picture, bool]]:
+    """Each figure in the page's order, and whether it is public."""
     of_name = {path.stem: path for path in files}
     found = []
     for name in page.in_order(list(of_name)):
-        caption, of = shown[name]
-        found.append(page.picture(name, caption, of, of_name[name].read_bytes()))
+        caption, of, public = shown[name]
+        found.append((page.picture(name, caption, of, of_name[name].read_bytes()), public))
     return found
 
 

@@ -94,6 +94,9 @@ class Kind:
         return found
 
 
+Shown = tuple[str, list[str], bool]
+"""What the report is told of a figure."""
+
 KINDS: dict[str, Kind] = {
     "crosstabs": Kind(
         of=Of.ROWS,
@@ -251,6 +254,16 @@ KINDS: dict[str, Kind] = {
         named="training",
     ),
 }
+
+
+def shown(figures: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Shown]:
+    """Return what the report is told of figures: name -> caption, what it is of, whether it is public.
+
+    Parameters
+    ----------
+    figures : name -> its kind and what it shows
+    """
+    return {name: (KINDS[kind].caption, list(of), KINDS[kind].public) for name, (kind, of) in figures.items()}
 
 
 def asked_for() -> list[str]:

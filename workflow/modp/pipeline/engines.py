@@ -19,7 +19,7 @@ from modp.summaries.headline import headline
 from modp.summaries.warnings import lines
 
 PACKAGE = Path(__file__).parent.parent
-PAGE = ("page.html.j2", "page.css", "page.js")
+PAGE = ("page.html.j2", "page.css", "page.js", "explorer.js")
 CARD = ("card.md.j2", "privacy.md.j2")
 RELEASE = ("release.md.j2",)
 """Templates of the report's page, of the cards and of the page beside a released table."""
@@ -173,7 +173,7 @@ def say_what_was_made(results: str) -> None:
     aloud = "\033[31m{}\033[0m" if sys.stdout.isatty() else "{}"
     for line in lines(json.loads(Path(results, "tables/warnings.json").read_text(encoding="utf-8"))):
         print(aloud.format(line))
-    print(f"look at  {results}/report.html")
+    print(f"look at  {results}/report.html (for you alone: true counts; report_public.html has none)")
     print(f"         {results}/figures/accuracy.png and the other figures there")
     print(f"         {results}/tables/accuracy.md and <model>/card.md")
     print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)

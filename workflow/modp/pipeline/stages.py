@@ -16,6 +16,7 @@ from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline import engines
 from modp.pipeline.params import Params
+from modp.report import holdings
 
 HEADER = """\
 # Written by "python -m modp stages" for the models and rows of params.yaml; a test holds the two together.
@@ -25,9 +26,6 @@ RESULTS = "${results}/${dataset}"
 RAW = "${raw}/${dataset}"
 DATASET = "workflow/datasets/${dataset}.yaml"
 CODED = ("records.parquet", "codebook.json")
-OF_TRUE_RECORDS = ("records.parquet", "holdout.parquet", "bootstrap.parquet")
-"""Files that are made of true records, whole."""
-
 UNSENT = {"push": False}
 """What keeps an output from the remote: DVC holds it in this clone's cache alone."""
 
@@ -141,7 +139,7 @@ def _code(params: Params) -> dict[str, Any]:
     desc = "merge, cut into deciles, hold out, draw and measure the two ends"
     keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook")
     deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
-    unsent = [{path: UNSENT} for path in _results(*OF_TRUE_RECORDS)]
+    unsent = [{path: UNSENT} for path in _results(*holdings.of_true_records())]
     outs = _results("codebook.json", "marginals.parquet", "measures/bootstrap", "measures/marginals")
     return _stage(desc, ["coded"], keys, deps, [*unsent, *outs])
 
@@ -211,8 +209,8 @@ def _page() -> dict[str, Any]:
     read = ["codebook.json", "measures", "tables", "figures", "metrics.json", "parameters.json", "frontier"]
     texts = [*(engines.template(name) for name in engines.PAGE), engines.captions()]
     deps = [DATASET, RAW, *_results(*read), *texts, *_code_of(["report"])]
-    page = _results("report.html")
-    return _stage("everything about the run on one page", page, [], deps, page)
+    pages = _results("report.html", "report_public.html")
+    return _stage("the run on one page, for the office and to publish", pages[:1], [], deps, pages)
 
 
 def _card(family: Family, models: Sequence[str]) -> dict[str, Any]:

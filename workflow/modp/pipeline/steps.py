@@ -1,20 +1,30 @@
 """The steps of the pipeline, each the module of the same name in modp.cli."""
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class For(Enum):
+    """Who runs a step: the heading under which ``modp --help`` lists it."""
+
+    PEOPLE = "commands for people"
+    PIPELINE = "steps of the pipeline, which Snakemake and DVC run"
+    CLONE = "for who works on a clone"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what it does, which parts of a model's family it runs, and whether it prints its words."""
+    """A step: what it does, which parts of a model's family it runs, if it prints its words, who runs it."""
 
     summary: str
     parts: tuple[str, ...] = ()
     words: bool = False
+    runs: For = For.PIPELINE
 
 
 STEPS = {
-    "init": Step("look at a table of your own: write its dataset YAML and its question set"),
-    "synthesize": Step("make synthetic records of a table of your own, with a report"),
+    "init": Step("look at a table of your own: write its dataset YAML and its question set", runs=For.PEOPLE),
+    "synthesize": Step("make synthetic records of a table of your own, with a report", runs=For.PEOPLE),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),
@@ -29,12 +39,22 @@ STEPS = {
     "repeat": Step("run the pipeline once more with another seed"),
     "repeats": Step("gather the metrics of a run and its repeats"),
     "figure": Step("draw one figure"),
-    "report": Step("put everything about a run into one page"),
+    "report": Step("put everything about a run into one page, and what is public of it into another"),
     "card": Step("write the card of one model", ("guarantee",), words=True),
     "release": Step("put a row's records into a folder that may leave the house", ("guarantee",), words=True),
     "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
-    "compare": Step("compare two runs: parameters that differ, metrics with their change"),
-    "convert": Step("turn weights that the author of the paper published into a model of ours"),
-    "schemas": Step("write the JSON schemas of the configuration files"),
-    "stages": Step("write dvc.yaml"),
+    "compare": Step("compare two runs: parameters that differ, metrics with their change", runs=For.PEOPLE),
+    "convert": Step("turn weights that the paper's author published into a model of ours", runs=For.CLONE),
+    "schemas": Step("write the JSON schemas of the configuration files", runs=For.CLONE),
+    "stages": Step("write dvc.yaml", runs=For.CLONE),
 }
+
+
+def listed() -> str:
+    """Return all steps with what they do, under headings that say for whom."""
+    width = max(map(len, STEPS)) + 2
+    parts = []
+    for whom in For:
+        lines = [f"  {name:{width}}{step.summary}" for name, step in STEPS.items() if step.runs is whom]
+        parts.append("\n".join([f"{whom.value}:", *lines]))
+    return "\n\n".join(parts)

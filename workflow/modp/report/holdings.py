@@ -45,7 +45,13 @@ HOLDINGS = (
     Holding(
         ("<model>/<variant>/synthetic.parquet", "instances/"),
         "in `record`, which true record a row was drawn from; in `entropy_bits`, how it answers",
-        "without these two columns, shuffled",
+        "not as they are: `snakemake release` makes of them what may",
+    ),
+    Holding(
+        ("<model>/<variant>/release/",),
+        "synthetic records in the input's own form, and a page on them: no `record`, no `entropy_bits`, rows "
+        "in random order",
+        "yes: it is made for that",
     ),
     Holding(
         ("measures/…/cells.parquet", "report.html"),
@@ -70,7 +76,7 @@ HOLDINGS = (
     ),
     Holding(
         ("parameters.json",),
-        "the seed, with which chance can be repeated: what was passed through, and how rows were shuffled",
+        "the seed, with which chance can be repeated: which answers were passed through",
         "without the seed",
     ),
     Holding(("logs/<dataset>/",), "counts and values that were worth a word", "no"),
@@ -80,13 +86,14 @@ HOLDINGS = (
             "report_public.html",
             "metrics.json",
             "plots/",
+            "frontier/",
             "the other tables and measures",
             "<model>/history.parquet",
             "<model>/card.md",
             "<model>/privacy.md",
         ),
         "measures over many cells or many people, the number of records, and the questions",
-        "yes, but for the seed on the cards where rows were passed through",
+        "yes, but for the seed on tables and cards where answers were passed through",
     ),
 )
 

@@ -8,11 +8,12 @@ from markupsafe import Markup
 
 
 def page(**content: Any) -> str:
-    """Return report.html: page.html.j2 with its style, its script and ``content`` in place."""
+    """Return the report: page.html.j2 with its style, its scripts and ``content`` in place."""
     folder = Path(__file__).parent
     parts = {
         "style": Markup((folder / "page.css").read_text(encoding="utf-8")),
         "program": Markup((folder / "page.js").read_text(encoding="utf-8")),
+        "explorer": Markup((folder / "explorer.js").read_text(encoding="utf-8")),
     }
     return template("page.html.j2").render(**parts, **content)
 

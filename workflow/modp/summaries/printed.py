@@ -58,11 +58,23 @@ def _latex_text(text: str) -> str:
     return "".join(LATEX.get(c, c) for c in text)
 
 
+SEEDS = ("- seed: ", "- seeds: ")
+"""How a fact on seeds begins."""
+
+
 def document(heading: str, facts: Mapping[str, str], notes: Sequence[str], parts: Sequence[Printed]) -> str:
     """Return a Markdown page: heading, facts, notes, tables."""
     lines = [f"# {heading}", "", *(f"- {key}: {value}" for key, value in facts.items())]
     lines += [f"- {note}" for note in notes]
     return "\n".join(lines) + "\n\n" + "\n".join(part.markdown() for part in parts)
+
+
+def without_seed(text: str) -> str:
+    """Return a page that :func:`document` wrote without its fact on seeds.
+
+    Whoever has the seed can repeat chance: take away what hides answers that were passed through.
+    """
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(SEEDS))
 
 
 def row_names(table: pd.DataFrame) -> pd.Series:
