@@ -117,24 +117,43 @@ def as_in_files(
     if dataset.table is not None:
         return *_table(files, dataset, dataset.table, None), {}
     first = read(files[0], columns=())[1]
-    in_capitals = {name.upper(): name for name in first.names}
+    in_capitals = {name.strip().upper(): name for name in first.names}
     found = {column: vintages.source(column, in_capitals) for column in questions.columns}
     column_of = {column: in_capitals[at.column] for column, at in found.items() if at}
-    others = [name for name in (*besides, dataset.household or raw.HOUSEHOLD) if name in in_capitals]
-    wanted = dict.fromkeys([*column_of.values(), *(in_capitals[name] for name in others)])
-    table, form = _table(files, dataset, DETECTED, list(wanted))
+    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
+    others = [in_capitals[name.upper()] for name in named if name.upper() in in_capitals]
+    table, form = _table(files, dataset, DETECTED, [*column_of.values(), *others])
     for column, name in column_of.items():
         if vintages.is_adjusted(column, dataset.vintage):
             table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
     return table, form, column_of
 
 
+def as_public(
+    path: Path, dataset: Dataset, questions: QuestionSet, besides: Collection[str], log: Callable[[str], None]
+) -> tuple[Selected, Table, Form, Mapping[str, str]]:
+    """Read a public table of the data set's form: its records' answers, and the rest as :func:`as_in_files`.
+
+    Raises
+    ------
+    InputError
+        if it lacks a column that the question set names
+    """
+    columns, rows, _ = _read([path], dataset, questions, log)
+    answers = _prepared(columns, dataset, questions, log)
+    chosen = Selected(answers, np.ones(len(rows), bool), rows)
+    return chosen, *as_in_files([path], dataset, questions, chosen, besides)
+
+
 def _adjusted(column: Column, values: np.ma.MaskedArray, rows: np.ndarray) -> Column:
-    """The column with these whole numbers (n,) at ``rows``, and blanks elsewhere."""
+    """The column with these whole numbers (n,) at ``rows``, written as its own are, and blanks elsewhere."""
     kinds, places = np.unique(values.filled(0), return_inverse=True)
     at = np.full(len(column.places), BLANK, np.int32)
     at[rows] = np.where(np.ma.getmaskarray(values), BLANK, places)
-    return replace(column, kinds=kinds.astype(str).astype(object), places=at)
+    widths = {len(text) for text in column.kinds.tolist() if text.startswith("0")}
+    width = widths.pop() if len(widths) == 1 else 0
+    texts = [str(kind).zfill(width) for kind in kinds.tolist()]
+    return replace(column, kinds=np.array(texts, object), places=at)
 
 
 def _table(
@@ -143,10 +162,16 @@ def _table(
     """The rows of all files, and the form of the first."""
     tables, forms = zip(*(read(path, options, columns) for path in files), strict=True)
     try:
-        return stacked(tables), forms[0]
+        return stacked([_in_order_of(tables[0], table) for table in tables]), forms[0]
     except ValueError:
         names = ", ".join(str(path) for path in files)
         raise InputError(f"{dataset.title}: the files have not the same columns: {names}") from None
+
+
+def _in_order_of(first: Table, table: Table) -> Table:
+    """The table with its columns in the order of another's, if they are the same."""
+    same = sorted(first.names) == sorted(table.names)
+    return replace(table, columns=tuple(table[name] for name in first.names)) if same else table
 
 
 def _read(
