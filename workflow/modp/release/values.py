@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
@@ -17,16 +18,13 @@ from modp.survey import numbers
 RARITY = 10
 """A true value comes back only where at least so many true records of its category have it."""
 
-ROUNDED = 0.8
-"""Of the records of a group, that are multiples of the step to which its values are rounded."""
-
 STEPS = (1, 5)
 """Steps of rounding, times powers of ten."""
 
 NEARLY = 1e-9
 """What floating point may add to a multiple of a step."""
 
-DIGITS = 12
+DIGITS = 15
 """Of a number, that are calculated with."""
 
 
@@ -126,14 +124,17 @@ class Shape:
 
     heaps, heap_counts : numbers that come back as they are, and how many records have them
     limits : (groups, 2), between which the numbers of each group are drawn, both ends included
-    group_counts, steps : (groups,) how many records are in each, and to what its numbers are rounded
+    group_counts : (groups,) how many records are in each
+    grid, shares : (steps,) to which drawn numbers are rounded, each dividing the next, and how often. Where
+        fewer than two multiples are between a group's limits a smaller step is taken
     """
 
     heaps: np.ndarray
     heap_counts: np.ndarray
     limits: np.ndarray
     group_counts: np.ndarray
-    steps: np.ndarray
+    grid: np.ndarray
+    shares: np.ndarray
 
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw so many numbers, (size,)."""
@@ -143,12 +144,20 @@ class Shape:
         heaped = which < len(self.heaps)
         drawn[heaped] = self.heaps[which[heaped]]
         group = which[~heaped] - len(self.heaps)
-        low, high, step = self.limits[group, 0], self.limits[group, 1], self.steps[group]
+        low, high = self.limits[group].T
+        step = self.grid[np.minimum(rng.choice(len(self.grid), len(group), p=self.shares), self._most[group])]
         first, last = np.ceil(low / step - NEARLY), np.floor(high / step + NEARLY)
         whole = first + np.floor(rng.random(len(group)) * (last - first + 1))
         nearest = np.rint((low + high) / 2 / step)  # where no multiple lies between the limits
         drawn[~heaped] = np.where(last < first, nearest, np.minimum(whole, last)) * step
         return drawn
+
+    @cached_property
+    def _most(self) -> np.ndarray:
+        """The last step of which two multiples are between each group's limits, else the first: (groups,)."""
+        ends = self.limits[:, :, None] / self.grid
+        several = np.floor(ends[:, 1] + NEARLY) - np.ceil(ends[:, 0] - NEARLY) >= 1
+        return np.where(several, np.arange(len(self.grid)), 0).max(axis=1, initial=0)
 
 
 def shape(
@@ -175,13 +184,13 @@ def shape(
     if len(rest) < rarity:
         if not len(heaps):
             return blind(part, grid[0], float(rest.mean()))
-        return Shape(heaps, heap_counts, np.zeros((0, 2)), np.zeros(0), np.ones(0))
+        return Shape(heaps, heap_counts, np.zeros((0, 2)), np.zeros(0), np.ones(1), np.ones(1))
     sizes = np.array([len(own) for own in np.array_split(rest, len(rest) // rarity)])
     starts = np.cumsum(sizes) - sizes
     between = (rest[starts[1:] - 1] + rest[starts[1:]]) / 2
     ends = np.concatenate([[rest[:rarity].mean()], between, [rest[-rarity:].mean()]])
     limits = np.sort(np.column_stack([ends[:-1], ends[1:]]), axis=1)
-    return Shape(heaps, heap_counts, limits, sizes, _steps(rest, starts, limits, grid))
+    return Shape(heaps, heap_counts, limits, sizes, np.array(grid), _shares(rest, grid))
 
 
 def blind(part: Range, finest: float, about: float) -> Shape:
@@ -194,7 +203,7 @@ def blind(part: Range, finest: float, about: float) -> Shape:
         magnitude = 10.0 ** math.floor(math.log10(abs(about))) if about else 1.0
         first = last = round(about / magnitude) * magnitude
     ends = [first if math.isfinite(first) else last, last if math.isfinite(last) else first]
-    return Shape(np.zeros(0), np.zeros(0), np.array([ends]), np.ones(1), np.array([finest]))
+    return Shape(np.zeros(0), np.zeros(0), np.array([ends]), np.ones(1), np.array([finest]), np.ones(1))
 
 
 def uniform(values: np.ndarray, counts: np.ndarray, part: Range, grid: Sequence[float]) -> Shape:
@@ -213,14 +222,15 @@ def uniform(values: np.ndarray, counts: np.ndarray, part: Range, grid: Sequence[
     low = first if math.isfinite(first) else float(every[:RARITY].mean())
     high = last if math.isfinite(last) else float(every[-RARITY:].mean())
     limits = np.array([[low, max(low, high)]])
-    steps = _steps(every, np.array([0]), limits, grid)
-    return Shape(np.zeros(0), np.zeros(0), limits, np.array([len(every)]), steps)
+    return Shape(
+        np.zeros(0), np.zeros(0), limits, np.array([len(every)]), np.array(grid), _shares(every, grid)
+    )
 
 
 def grid_of(texts: Sequence[str]) -> tuple[float, ...]:
     """Return the steps to which numbers written so may be rounded, rising.
 
-    The first is the smallest by which they can differ, but at least 1e-12 of the largest, which is as fine
+    The first is the smallest by which they can differ, but at least 1e-15 of the largest, which is as fine
     as can be calculated with.
     """
     known = [Decimal(text) for text in texts]
@@ -235,14 +245,14 @@ def decimals(step: float) -> int:
     return max(0, math.ceil(-math.log10(step) - NEARLY))
 
 
-def _steps(rest: np.ndarray, starts: np.ndarray, limits: np.ndarray, grid: Sequence[float]) -> np.ndarray:
-    """Of each group's numbers the largest step of which most, and two between the limits, are multiples."""
-    best = np.full(len(starts), grid[0])
-    sizes = np.diff([*starts, len(rest)])
-    low, high = limits.T
-    for step in grid[1:]:
-        multiples = np.abs(rest / step - np.rint(rest / step)) < 1e-6
-        rounded = np.add.reduceat(multiples.astype(float), starts) >= ROUNDED * sizes
-        several = np.floor(high / step + NEARLY) - np.ceil(low / step - NEARLY) >= 1
-        best[rounded & several] = step
-    return best
+def _shares(numbers: np.ndarray, grid: Sequence[float]) -> np.ndarray:
+    """How often to round to each step, (steps,), so that as many are multiples of each as of the numbers.
+
+    A multiple of one step is by chance one of another in the ratio of the two.
+    """
+    places = numbers[:, None] / np.array(grid)
+    multiples = np.abs(places - np.rint(places)) < 1e-6 + 4e-16 * np.abs(places)
+    multiples[:, 0] = True
+    by_chance = np.minimum(np.array(grid)[None, :] / np.array(grid)[:, None], 1.0)
+    found = np.clip(np.linalg.solve(by_chance, multiples.mean(axis=0)), 0, None)
+    return found / found.sum()
