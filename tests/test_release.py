@@ -385,3 +385,123 @@ def test_the_order_tells_nothing_and_keys_are_new():
     assert texts(made, "A") == texts(released(codes, source, 1), "A"), "one seed, one table"
     swapped = codes[::-1].copy()
     assert texts(made, "A") != texts(released(swapped, source, 1), "A")
+
+
+def census_source(
+    files: list[Path], questions: QuestionSet, data: Dataset
+) -> tuple[Source, Selected, object]:
+    chosen = selected(files, [], data, questions, 0.2, 1, lambda _: None)
+    rng = seeds.generator(1, "deciles")
+    codes, codebook = coding.code(chosen.answers, questions, rng, print, chosen.kept)
+    table, form, column_of = as_in_files(files, data, questions, chosen, BESIDES)
+    records = Records(codes[chosen.kept], codebook)
+    return Source(records, questions, data, table, chosen.rows, column_of), chosen, form
+
+
+def test_wyomings_file_comes_back_as_census_writes_it(tmp_path, stums):
+    file = shared("data", "csv_pwy.zip")
+    data = check({"title": "t", "questions": "stums", "files": [str(file)]}, Dataset, "t.yaml")
+    source, _, form = census_source([file], stums, data)
+    made = released(source.records.codes, source, 1)
+    target = tmp_path / file.name
+    write(target, made.table, form)
+    with zipfile.ZipFile(target) as archive:
+        assert archive.namelist() == ["psam_p56.csv"]
+    true, drawn = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (file, target))
+    assert drawn.columns.tolist() == true.columns.tolist()
+    assert len(drawn) == len(source.records)
+    for name in stums.columns:
+        shape = {re.sub(r"[1-9]", "0", text).lstrip("-") for text in true[name]}
+        padded = {len(text) for text in shape if re.match("0.", text)}
+        numbers = [text.lstrip("-") for text in drawn[name] if text]
+        if len(padded) == 1:
+            assert min(map(len, numbers)) == min(len(text) for text in shape if text), name
+        assert all(text.isdigit() for text in numbers), name
+        assert (drawn[name] == "").mean() == pytest.approx((true[name] == "").mean(), abs=0.05)
+    for name in ("RT", "DIVISION", "REGION", "ST", "ADJINC"):
+        assert set(drawn[name]) == set(true[name])
+    assert drawn["SERIALNO"].str.fullmatch(r"2021SY\d{7}").all()
+    assert drawn["SERIALNO"].is_unique
+    assert set(drawn["SPORDER"]) == {"01"}
+    total = drawn["PWGTP"].astype(int).sum() / true["PWGTP"].astype(int).sum()
+    assert total == pytest.approx(1, abs=1e-4)
+    assert set(drawn["PWGTP1"]) == set(drawn["OCCP"]) == {""}
+    again = read_pums([target], stums.columns)
+    codes, _ = coding.code(again, stums, np.random.default_rng(1))
+    for q, question in enumerate(source.records.codebook.questions):
+        if question.made != "deciles":
+            wanted = np.bincount(source.records.codes[:, q], minlength=len(question.categories))
+            assert np.bincount(codes[:, q], minlength=len(wanted)).tolist() == wanted.tolist()
+    recipes = {recipe.name: recipe for recipe in stums.questions}
+    for q, question in enumerate(source.records.codebook.questions):
+        if question.made == "deciles":
+            values_ = again[recipes[question.name].source]
+            blanks = np.ma.getmaskarray(values_).sum()
+            numbers = values_.compressed().astype(float)
+            for k, category in enumerate(question.categories):
+                count = int((source.records.codes[:, q] == k).sum())
+                found = holds(question, recipes[question.name], k, numbers).sum()
+                assert found + blanks >= count, (question.name, category)
+
+
+PERSONS = {
+    "name": "t",
+    "title": "t",
+    "questions": [
+        {"name": "AGEP", "label": "Age", "categories": {1: {"label": "a", "values": "0..99"}}},
+        {
+            "name": "JWTRNS",
+            "label": "Way",
+            "missing": "none",
+            "categories": {1: "car", 3: "tram", 4: "train", 5: "metro"},
+        },
+        {"name": "WAGP", "label": "Wages", "missing": "none", "deciles": {"of": "known"}},
+    ],
+}
+
+
+def census_file(path: Path, rows: int, factors: list[int], way: str, prefix: str) -> Path:
+    rng = np.random.default_rng(len(prefix))
+    frame = pd.DataFrame(
+        {
+            "SERIALNO": [f"{prefix}HU{k:07d}" for k in range(rows)],
+            "SPORDER": "01",
+            "ADJINC": [factors[k % len(factors)] for k in range(rows)],
+            "PWGTP": [f"{w:05d}" for w in rng.integers(1, 200, rows)],
+            "AGEP": [f"{a:02d}" for a in rng.integers(0, 99, rows)],
+            way: [f"{w:02d}" if w else "" for w in rng.choice([0, 1, 3, 4, 5], rows)],
+            "WAGP": [f"{w:06d}" for w in rng.integers(0, 90_000, rows) // 100 * 100],
+        }
+    )
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_five_years_dollars_come_back_as_of_one_year(tmp_path):
+    file = census_file(tmp_path / "psam_p56.csv", 400, [1_100_000, 1_000_000, 1_200_000], "JWTRNS", "2021")
+    content = {"title": "t", "questions": "t", "files": [str(file)], "year": 2022, "span": "5-Year"}
+    source, _, _ = census_source([file], check(PERSONS, QuestionSet, "q"), check(content, Dataset, "d"))
+    made = released(source.records.codes, source, 1)
+    assert set(texts(made, "ADJINC")) == {"1000000"}
+    drawn = texts(made, "WAGP")
+    assert {len(text) for text in drawn} == {6}
+    assert max(map(int, drawn)) > 95_000
+    assert made.what["ADJINC"] == "one, since amounts are of one year's dollars"
+
+
+def test_files_of_an_older_vintage_come_back_in_its_codes_from_all_files(tmp_path):
+    one = census_file(tmp_path / "one.csv", 300, [1_000_000], "JWTR", "2018")
+    two = census_file(tmp_path / "two.csv", 200, [1_000_000], "JWTR", "2018x")
+    frame = pd.read_csv(two, dtype=str, keep_default_na=False)
+    frame.columns = [name.lower() for name in frame.columns]
+    frame[frame.columns[::-1]].to_csv(two, index=False)
+    data = check({"title": "t", "questions": "t", "files": [str(one), str(two)]}, Dataset, "d")
+    questions = check(PERSONS, QuestionSet, "q")
+    source, _, _ = census_source([one, two], questions, data)
+    made = released(source.records.codes, source, 1)
+    assert made.table.names == pd.read_csv(one).columns.tolist()
+    assert "JWTRNS" not in made.what
+    assert made.what["JWTR"] == "synthetic answers, the question JWTRNS"
+    again = made.table["JWTR"].words.filled("0").astype(int)
+    trams = (source.records.codes[:, 1] == 2).sum()
+    assert trams == (again == 4).sum(), "JWTRNS 3 was 4 in JWTR"

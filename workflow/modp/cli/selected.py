@@ -115,14 +115,22 @@ def as_in_files(
     column_of : raw column of the question set -> that of the files, where these call it otherwise
     """
     if dataset.table is not None:
-        return *_table(files, dataset, dataset.table, None), {}
-    first = read(files[0], columns=())[1]
-    in_capitals = {name.strip().upper(): name for name in first.names}
-    found = {column: vintages.source(column, in_capitals) for column in questions.columns}
-    column_of = {column: in_capitals[at.column] for column, at in found.items() if at}
+        return *_table(files, dataset, dataset.table), {}
+    in_capitals = [_in_capitals(path) for path in files]
+    first = in_capitals[0]
+    found = {column: vintages.source(column, first) for column in questions.columns}
+    column_of = {column: first[at.column] for column, at in found.items() if at}
     named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
-    others = [in_capitals[name.upper()] for name in named if name.upper() in in_capitals]
-    table, form = _table(files, dataset, DETECTED, [*column_of.values(), *others])
+    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
+    wanted = [*column_of.values(), *others]
+    tables, form = [], None
+    for path, names in zip(files, in_capitals, strict=True):
+        own = {names.get(_capitals(name), name): name for name in wanted}
+        table, its = read(path, DETECTED, list(own))
+        tables.append(_renamed(table, own))
+        form = form or its
+    assert form is not None
+    table = _stacked(tables, files, dataset)
     for column, name in column_of.items():
         if vintages.is_adjusted(column, dataset.vintage):
             table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
@@ -156,13 +164,29 @@ def _adjusted(column: Column, values: np.ma.MaskedArray, rows: np.ndarray) -> Co
     return replace(column, kinds=np.array(texts, object), places=at)
 
 
-def _table(
-    files: Sequence[Path], dataset: Dataset, options: TableOptions, columns: list[str] | None
-) -> tuple[Table, Form]:
+def _in_capitals(path: Path) -> dict[str, str]:
+    """The names of a file's columns, by these names in capitals."""
+    return {_capitals(name): name for name in read(path, columns=())[1].names}
+
+
+def _capitals(name: str) -> str:
+    return name.strip().upper()
+
+
+def _renamed(table: Table, names: Mapping[str, str]) -> Table:
+    return replace(table, columns=tuple(replace(c, name=names[c.name]) for c in table.columns))
+
+
+def _table(files: Sequence[Path], dataset: Dataset, options: TableOptions) -> tuple[Table, Form]:
     """The rows of all files, and the form of the first."""
-    tables, forms = zip(*(read(path, options, columns) for path in files), strict=True)
+    tables, forms = zip(*(read(path, options) for path in files), strict=True)
+    return _stacked(tables, files, dataset), forms[0]
+
+
+def _stacked(tables: Sequence[Table], files: Sequence[Path], dataset: Dataset) -> Table:
+    """The rows of several tables, whose columns may be in another order."""
     try:
-        return stacked([_in_order_of(tables[0], table) for table in tables]), forms[0]
+        return stacked([_in_order_of(tables[0], table) for table in tables])
     except ValueError:
         names = ", ".join(str(path) for path in files)
         raise InputError(f"{dataset.title}: the files have not the same columns: {names}") from None
@@ -179,7 +203,7 @@ def _read(
 ) -> tuple[dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None]:
     """Columns of the records that filters keep, where these stand in the files, and their households."""
     if dataset.table is not None:
-        table, _ = _table(files, dataset, dataset.table, None)
+        table, _ = _table(files, dataset, dataset.table)
         columns = dict(own_raw(table, questions, ", ".join(str(path) for path in files)))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
