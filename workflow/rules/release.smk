@@ -12,6 +12,7 @@ rule release_row:
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
         warnings=rules.tables.output.warnings,
+        public=lambda w: where.at_hand(PARAMS.release.public) if PARAMS.release.public else [],
         templates=[engines.template(name) for name in engines.RELEASE],
         code=lambda w: code_of("release", w.row),
     output:
@@ -35,7 +36,7 @@ rule release_row:
         " --name {params.name:q} --model {params.model:q} --row {params.row:q}"
         " --synthetic {input.synthetic:q} --files {input.files:q} --held-files {input.held:q}"
         " --share {params.share} --dataset {input.dataset:q} --questions {input.questions:q}"
-        " --values {params.values} {params.despite} --accuracy {input.accuracy:q}"
+        " --values {params.values} --public {input.public:q} {params.despite} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --metrics {input.metrics:q} --warnings {input.warnings:q}"
         " --zeros {params.zeros} --seed {params.seed} --out {output:q} --log {log:q}"
 

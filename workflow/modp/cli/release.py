@@ -3,29 +3,35 @@
 import argparse
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 
 from modp.base.config import check, load
 from modp.base.errors import InputError
 from modp.base.output import Log
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
-from modp.cli.selected import as_in_files, fitted_questions, selected
+from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
 from modp.files.form import Form, TextForm, written_ending
 from modp.files.write import write
 from modp.models.family import Family, Recipe
 from modp.pums.where import Dataset
 from modp.release.assembled import BESIDES, Released, Source, released
+from modp.release.drawing import Pool
 from modp.release.inside import Inside
+from modp.release.public import public_pools
 from modp.release.readme import About, readme
 from modp.report import card, page
 from modp.summaries.accuracy import ZEROS
 from modp.summaries.warnings import EVERY
 from modp.survey.records import Records
+
+SHOWN = 10
+"""Categories named in a message."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
     parser.add_argument("--values", choices=get_args(Inside), default="shape", help="inside their class")
+    parser.add_argument("--public", type=Path, nargs="?", help="the public table of --values public")
     parser.add_argument("--despite-warnings", action="store_true", help="release what is warned of")
     parser.add_argument("--accuracy", type=Path, required=True, help="the table")
     parser.add_argument("--privacy", type=Path, required=True, help="the table")
@@ -56,21 +63,29 @@ def run(options: argparse.Namespace, log: Log) -> None:
     row = f"{options.row['model']}/{options.row['name']}"
     family, recipe = recipe_of(options)
     warned = _warned(row, options, log)
-    guaranteed = family.guarantee(recipe) if family.can("guarantee") else []
-    if guaranteed:
+    guaranteed = family.guarantee(recipe)
+    how: Inside = options.values  # noqa: PD011
+    if (how == "public") != (options.public is not None):
+        raise InputError("--values public and --public go together")
+    if guaranteed and options.public is None:
         raise InputError(
             f"{row} has a formal guarantee, which a release would break: answers inside a category are "
-            "drawn from the true records, without noise. Take the category codes of synthetic.parquet, "
-            "without its columns record and entropy_bits"
+            "drawn from the true records, without noise. Name a public table of the input's form in "
+            "params.yaml, as in 'release: {values: public, public: PATH}', or take the category codes of "
+            "synthetic.parquet, without its columns record and entropy_bits"
         )
     records = coded(options.records, options.codebook)
-    source, form = _source(options, records, log)
     drawn = read_drawn(options.synthetic, records.codebook)
-    made = released(drawn.codes, source, options.seed, options.values)
-    file = _file_name(options.files, form, source.dataset, options.dataset)
+    source, form, files = _source(options, records, bool(guaranteed), log)
+    if guaranteed:
+        _require_public(drawn.codes, source, options.public)
+    made = released(drawn.codes, source, options.seed, how)
+    file = _file_name(files, form, options.dataset)
     about = _about(row, family, recipe, records, source.dataset, options)
+    if guaranteed:
+        about = replace(about, records=None, measured=(), guaranteed=guaranteed)
     text = readme(file, made, form.names, replace(about, warnings=warned))
-    form = _of_one_table(form, file) if len(options.files) > 1 else form
+    form = _of_one_table(form, file) if len(files) > 1 else form
     _written(options.out, file, made, form, text)
     for line in made.said:
         log(line)
@@ -92,10 +107,22 @@ def _warned(row: str, options: argparse.Namespace, log: Log) -> list[str]:
     return found
 
 
-def _source(options: argparse.Namespace, records: Records, log: Log) -> tuple[Source, Form]:
-    """The true records' raw answers again, those that the models learnt from."""
+def _source(
+    options: argparse.Namespace, records: Records, guaranteed: bool, log: Log
+) -> tuple[Source, Form, Sequence[Path]]:
+    """What answers are drawn from: true records and a public table, or this alone; its form and files."""
     dataset = load(options.dataset, Dataset)
     questions = fitted_questions(options.questions, dataset)
+    public: Mapping[str, Sequence[Pool]] = {}
+    if options.public is not None:
+        say = log.only_file
+        others, table, form, column_of = as_public(options.public, dataset, questions, BESIDES, say)
+        answers, codebook = others.answers, records.codebook
+        public = public_pools(table, others.rows, answers, questions, codebook, column_of)
+        if guaranteed:
+            none = records[:0]
+            alone = Source(none, questions, dataset, table, np.zeros(0, np.int64), column_of, public)
+            return alone, form, [options.public]
     chosen = selected(
         options.files, options.held_files, dataset, questions, options.share, options.seed, log.only_file
     )
@@ -105,10 +132,27 @@ def _source(options: argparse.Namespace, records: Records, log: Log) -> tuple[So
             "they have changed since; run the pipeline again"
         )
     table, form, column_of = as_in_files(options.files, dataset, questions, chosen, BESIDES)
-    return Source(records, questions, dataset, table, chosen.rows, column_of), form
+    return Source(records, questions, dataset, table, chosen.rows, column_of, public), form, options.files
 
 
-def _file_name(files: Sequence[Path], form: Form, dataset: Dataset, dataset_yaml: Path) -> str:
+def _require_public(codes: np.ndarray, source: Source, public: Path) -> None:
+    """Raise InputError where records need an answer of a category that the public table has none of."""
+    lacking = [
+        f"{question.name}={question.categories[k].code} ({question.labels[k]})"
+        for question, own in zip(source.records.codebook.questions, codes.T, strict=True)
+        for k in np.unique(own).tolist()
+        if not source.public[question.name][k].texts
+    ]
+    if lacking:
+        more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+        raise InputError(
+            f"{public} has no answer of {len(lacking)} categories, and with a formal guarantee none may be "
+            f"taken from the true records: {', '.join(lacking[:SHOWN])}{more}. Take a larger public table, "
+            "or merge these categories with others in the question set"
+        )
+
+
+def _file_name(files: Sequence[Path], form: Form, dataset_yaml: Path) -> str:
     """The input's name where it is one file; of several the data set's."""
     ending = written_ending(form)
     if len(files) > 1:

@@ -115,38 +115,87 @@ def as_in_files(
     column_of : raw column of the question set -> that of the files, where these call it otherwise
     """
     if dataset.table is not None:
-        return *_table(files, dataset, dataset.table, None), {}
-    first = read(files[0], columns=())[1]
-    in_capitals = {name.upper(): name for name in first.names}
-    found = {column: vintages.source(column, in_capitals) for column in questions.columns}
-    column_of = {column: in_capitals[at.column] for column, at in found.items() if at}
-    others = [name for name in (*besides, dataset.household or raw.HOUSEHOLD) if name in in_capitals]
-    wanted = dict.fromkeys([*column_of.values(), *(in_capitals[name] for name in others)])
-    table, form = _table(files, dataset, DETECTED, list(wanted))
+        return *_table(files, dataset, dataset.table), {}
+    in_capitals = [_in_capitals(path) for path in files]
+    first = in_capitals[0]
+    found = {column: vintages.source(column, first) for column in questions.columns}
+    column_of = {column: first[at.column] for column, at in found.items() if at}
+    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
+    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
+    wanted = [*column_of.values(), *others]
+    tables, form = [], None
+    for path, names in zip(files, in_capitals, strict=True):
+        own = {names.get(_capitals(name), name): name for name in wanted}
+        table, its = read(path, DETECTED, list(own))
+        tables.append(_renamed(table, own))
+        form = form or its
+    assert form is not None
+    table = _stacked(tables, files, dataset)
     for column, name in column_of.items():
         if vintages.is_adjusted(column, dataset.vintage):
             table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
     return table, form, column_of
 
 
+def as_public(
+    path: Path, dataset: Dataset, questions: QuestionSet, besides: Collection[str], log: Callable[[str], None]
+) -> tuple[Selected, Table, Form, Mapping[str, str]]:
+    """Read a public table of the data set's form: its records' answers, and the rest as :func:`as_in_files`.
+
+    Raises
+    ------
+    InputError
+        if it lacks a column that the question set names
+    """
+    columns, rows, _ = _read([path], dataset, questions, log)
+    answers = _prepared(columns, dataset, questions, log)
+    chosen = Selected(answers, np.ones(len(rows), bool), rows)
+    return chosen, *as_in_files([path], dataset, questions, chosen, besides)
+
+
 def _adjusted(column: Column, values: np.ma.MaskedArray, rows: np.ndarray) -> Column:
-    """The column with these whole numbers (n,) at ``rows``, and blanks elsewhere."""
+    """The column with these whole numbers (n,) at ``rows``, written as its own are, and blanks elsewhere."""
     kinds, places = np.unique(values.filled(0), return_inverse=True)
     at = np.full(len(column.places), BLANK, np.int32)
     at[rows] = np.where(np.ma.getmaskarray(values), BLANK, places)
-    return replace(column, kinds=kinds.astype(str).astype(object), places=at)
+    widths = {len(text) for text in column.kinds.tolist() if text.startswith("0")}
+    width = widths.pop() if len(widths) == 1 else 0
+    texts = [str(kind).zfill(width) for kind in kinds.tolist()]
+    return replace(column, kinds=np.array(texts, object), places=at)
 
 
-def _table(
-    files: Sequence[Path], dataset: Dataset, options: TableOptions, columns: list[str] | None
-) -> tuple[Table, Form]:
+def _in_capitals(path: Path) -> dict[str, str]:
+    """The names of a file's columns, by these names in capitals."""
+    return {_capitals(name): name for name in read(path, columns=())[1].names}
+
+
+def _capitals(name: str) -> str:
+    return name.strip().upper()
+
+
+def _renamed(table: Table, names: Mapping[str, str]) -> Table:
+    return replace(table, columns=tuple(replace(c, name=names[c.name]) for c in table.columns))
+
+
+def _table(files: Sequence[Path], dataset: Dataset, options: TableOptions) -> tuple[Table, Form]:
     """The rows of all files, and the form of the first."""
-    tables, forms = zip(*(read(path, options, columns) for path in files), strict=True)
+    tables, forms = zip(*(read(path, options) for path in files), strict=True)
+    return _stacked(tables, files, dataset), forms[0]
+
+
+def _stacked(tables: Sequence[Table], files: Sequence[Path], dataset: Dataset) -> Table:
+    """The rows of several tables, whose columns may be in another order."""
     try:
-        return stacked(tables), forms[0]
+        return stacked([_in_order_of(tables[0], table) for table in tables])
     except ValueError:
         names = ", ".join(str(path) for path in files)
         raise InputError(f"{dataset.title}: the files have not the same columns: {names}") from None
+
+
+def _in_order_of(first: Table, table: Table) -> Table:
+    """The table with its columns in the order of another's, if they are the same."""
+    same = sorted(first.names) == sorted(table.names)
+    return replace(table, columns=tuple(table[name] for name in first.names)) if same else table
 
 
 def _read(
@@ -154,7 +203,7 @@ def _read(
 ) -> tuple[dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None]:
     """Columns of the records that filters keep, where these stand in the files, and their households."""
     if dataset.table is not None:
-        table, _ = _table(files, dataset, dataset.table, None)
+        table, _ = _table(files, dataset, dataset.table)
         columns = dict(own_raw(table, questions, ", ".join(str(path) for path in files)))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")

@@ -66,13 +66,21 @@ class Released(Strict):
     """What "snakemake release" puts into folders that may leave the house, in the input's own form.
 
     ``rows`` of the accuracy table. Numbers are drawn inside their class from its smoothed shape, or
-    ``uniform``. A row that is warned of, as a copy for instance, is refused unless it stands under
-    ``despite_warnings`` too.
+    ``uniform``; or all answers from those of their category in a table that is ``public``, of the input's
+    form: only so can rows with a formal guarantee be released. A row that is warned of, as a copy for
+    instance, is refused unless it stands under ``despite_warnings`` too.
     """
 
     rows: list[str] = Field(default_factory=list)
     values: Inside = "shape"
+    public: str | None = None
     despite_warnings: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _public_values_are_of_a_table(self) -> "Released":
+        if (self.values == "public") != (self.public is not None):
+            raise ValueError("'values: public' and 'public' (the path of a table) go together")
+        return self
 
 
 class Grids(Strict):

@@ -1,19 +1,24 @@
 """The released table: synthetic codes become a table of the input's columns, in the input's own form."""
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from modp.base import seeds
 from modp.files.table import Column, Table
+from modp.pums.vintages import MILLIONTHS_ABOVE
 from modp.pums.where import Dataset
 from modp.release import drawing, relations
-from modp.release.drawing import Pool
+from modp.release.drawing import Asked, Pool
 from modp.release.inside import Inside
+from modp.release.ranges import holds
 from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
-from modp.survey.questions import QuestionRecipe, QuestionSet, Relation
+from modp.survey.questions import QuestionSet, Relation
 from modp.survey.records import Records
 
 SERIAL, LINE, WEIGHTS = "SERIALNO", "SPORDER", ("PWGTP", "WGTP")
@@ -22,8 +27,8 @@ FACTORS = ("ADJINC", "ADJHSG")
 BESIDES = (SERIAL, LINE, *WEIGHTS, *OF_ALL, *FACTORS)
 """Columns of Census's files that no question set of ours reads, and what they are is known."""
 
-ONE = "1000000"
-"""The factor, in Census's millionths, of amounts that are of one year already."""
+MILLIONTHS = 1_000_000
+"""Factors are mostly written in these."""
 
 NEW_SERIAL = "SY"
 """In place of HU or GQ in a household's number: synthetic."""
@@ -68,6 +73,9 @@ class Released:
 def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape") -> Released:
     """Return synthetic records as a table in the input's form, in random order.
 
+    All that is random derives from the seed and from the synthetic records in the order in which they came,
+    which the table does not tell: so the seed alone does not bring that order back.
+
     Parameters
     ----------
     codes : (m, Q) of the synthetic records
@@ -75,8 +83,10 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
     seed : of the order of the records, and of the values inside their categories
     how : values are drawn: see :func:`modp.release.drawing.answers`
     """
-    codes = codes[seeds.generator(seed, "release", "order").permutation(len(codes))]
-    answers, said = _answers(codes, source, seed, how)
+    secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
+    streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
+    codes = codes[seeds.generator(seed, *streams, "order").permutation(len(codes))]
+    answers, said = _answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)
     columns, what = [], {}
     for column in source.table.columns:
@@ -86,7 +96,8 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
             called = "" if question == column.name else f", the question {question}"
             what[column.name] = f"synthetic answers{called}"
         else:
-            made, what[column.name] = _besides(column, source, len(codes))
+            rng = seeds.generator(seed, *streams, "column", column.name)
+            made, what[column.name] = _besides(column, source, len(codes), rng)
             columns.append(made)
     return Released(Table(tuple(columns)), what, said)
 
@@ -101,72 +112,83 @@ def _question_of_column(source: Source) -> dict[str, str]:
 
 
 def _answers(
-    codes: np.ndarray, source: Source, seed: int, how: Inside
+    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside
 ) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The raw answers to each question, (m,) texts, and what is said of them."""
     codebook = source.records.codebook
     recipes = {q.name: q for q in source.questions.questions}
-    columns = {q.name: source.table[source.column_of.get(q.column, q.column)] for q in codebook.questions}
     at = {name: q for q, name in enumerate(codebook.names)}
-    pools = {
-        name: source.public.get(name)
-        or drawing.pools(
-            source.records.codes[:, at[name]],
-            len(codebook.questions[at[name]].categories),
-            column,
-            source.rows,
-        )
-        for name, column in columns.items()
-    }
-    streams = {name: seeds.generator(seed, "release", name) for name in at}
+    asked, pools = {}, {}
+    for question in codebook.questions:
+        column = source.table[source.column_of.get(question.column, question.column)]
+        asked[question.name] = Asked.of(question, recipes[question.name], column)
+        own = source.records.codes[:, at[question.name]]
+        pools[question.name] = drawing.pools(own, len(question.categories), column, source.rows)
+    rngs = {name: seeds.generator(seed, *streams, "question", name) for name in at}
 
     def draw(name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        question = codebook.questions[at[name]]
-        own: Inside = "shape" if how == "public" and name not in source.public else how
-        return drawing.answers(
-            codes[rows, at[name]], question, recipes.get(name), pools[name], streams[name], own
-        )
+        public = source.public.get(name, ())
+        return drawing.answers(codes[rows, at[name]], asked[name], pools[name], rngs[name], how, public)
+
+    def within(name: str, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        own = codes[rows, at[name]]
+        found = np.zeros(len(rows), bool)
+        for k in np.unique(own).tolist():
+            here = own == k
+            found[here] = holds(asked[name].question, asked[name].recipe, k, values[here])
+        return found
 
     answers = {name: draw(name) for name in at}
-    read = {name: _reader(recipes.get(name)) for name in at}
-    write = {name: _writer(recipes.get(name), columns[name]) for name in at}
-    said = []
-    for text in source.questions.relations:
-        moved = relations.keep(Relation.read(text), answers, read, draw, write)
-        if moved:
-            said.append(f"{text}: set, not drawn, in {moved:,} of {len(codes):,} records")
-    return answers, said
+    written = _question_of_column(source)
+    column_of = {q.name: source.column_of.get(q.column, q.column) for q in codebook.questions}
+    wanted = [Relation.read(text) for text in source.questions.relations]
+    # Of several questions about one column the numbers of that one count which the column is written from.
+    wanted = [Relation(tuple(written[column_of[n]] for n in r.names), r.sign) for r in wanted]
+    known = {
+        name: relations.Numbers(
+            asked[name].read,
+            asked[name].texts,
+            functools.partial(draw, name),
+            functools.partial(within, name),
+            asked[name].grid[0],
+        )
+        for relation in wanted
+        for name in relation.names
+    }
+    return answers, _said(relations.keep(wanted, answers, known), source.questions.relations, len(codes))
 
 
-def _reader(recipe: QuestionRecipe | None) -> Callable[[str], float | None]:
-    return recipe.numbers.value if recipe is not None and recipe.numbers else numbers.number
+def _said(kept: relations.Kept, wanted: Sequence[str], size: int) -> list[str]:
+    """What is to be said of records in which a relation cost something."""
+    said = [
+        f"{name}: in {count:,} of {size:,} records it is not of the category that the model gave it, so that "
+        f"{' and '.join(wanted)} can hold"
+        for name, count in kept.moved.items()
+    ]
+    if kept.broken:
+        said.append(f"in {kept.broken:,} of {size:,} records {' and '.join(wanted)} do not hold together")
+    return said
 
 
-def _writer(recipe: QuestionRecipe | None, column: Column) -> Callable[[np.ndarray], np.ndarray]:
-    classes = recipe.numbers if recipe is not None else None
-    read = _reader(recipe)
-    texts = [text for text in column.kinds.tolist() if read(text) is not None]
-    return lambda values: drawing.written(values, classes, texts)
-
-
-def _besides(column: Column, source: Source, size: int) -> tuple[Column, str]:
+def _besides(column: Column, source: Source, size: int, rng: np.random.Generator) -> tuple[Column, str]:
     """A column that is no question, and what stands in it."""
     dataset, name = source.dataset, column.name
     census = dataset.table is None
-    if name == dataset.household or dataset.other_columns.get(name) == "identifier":
-        return drawing.numbered(column, size), "a new number for every record, not a true one"
-    if census and name.upper() == SERIAL:
+    capitals = name.upper()
+    if census and capitals == SERIAL and column.dtype not in ("integer", "number"):
         return _serials(column, size), f"a new number for every record, with {NEW_SERIAL} for synthetic"
-    if census and name.upper() == LINE:
+    if name in (dataset.household, SERIAL) or dataset.other_columns.get(name) == "identifier":
+        return drawing.numbered(column, size), "a new number for every record, not a true one"
+    if census and capitals == LINE:
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
-    if name == dataset.weight or (census and name.upper() in WEIGHTS):
-        text = _mean_weight(column, size)
-        return drawing.filled(
-            column, text, size
-        ), "one weight for all, so that totals are about the true ones"
+    if name == dataset.weight or (census and capitals in WEIGHTS):
+        return _weights(column, size, rng), (
+            "about one weight for all, so that the total is about that of the true ones"
+        )
     counts = column.counts
-    if census and name.upper() in FACTORS and len(column.kinds) > 1:
-        return drawing.filled(column, ONE, size), "one, since amounts are of one year's dollars"
+    if census and capitals in FACTORS and len(column.kinds) > 1:
+        return drawing.filled(column, _one(column), size), "one, since amounts are of one year's dollars"
     constant = len(column.kinds) == 1 and counts[0] == len(column.places) >= RARITY
     if constant:
         return drawing.filled(column, str(column.kinds[0]), size), "the same in all records, as in the input"
@@ -174,17 +196,28 @@ def _besides(column: Column, source: Source, size: int) -> tuple[Column, str]:
 
 
 def _serials(column: Column, size: int) -> Column:
-    year = str(column.kinds[0])[:4] if len(column.kinds) else "0000"
+    years = [text[:4] for text in column.kinds.tolist() if re.match(r"[12][0-9]{3}[A-Z]", text)]
+    year = max(years, default="")
     texts = np.array([f"{year}{NEW_SERIAL}{k:07d}" for k in range(1, size + 1)], object)
     return drawing.column(column, texts)
 
 
-def _mean_weight(column: Column, size: int) -> str:
-    """The weight that gives so many records the true ones' total."""
-    known = [numbers.number(text) for text in column.kinds.tolist()]
+def _one(column: Column) -> str:
+    """The factor of amounts that are of one year already."""
+    values = [numbers.number(text) or 0.0 for text in column.kinds.tolist()]
+    return Spelling.of(column.kinds.tolist()).write(MILLIONTHS if max(values) > MILLIONTHS_ABOVE else 1)
+
+
+def _weights(column: Column, size: int, rng: np.random.Generator) -> Column:
+    """Weights that give so many records the true ones' total: all alike, whole ones but for one."""
+    texts = column.kinds.tolist()
+    known = [numbers.number(text) for text in texts]
     values = np.array([0.0 if value is None else value for value in known])
-    spelling = Spelling.of(column.kinds.tolist())
+    spelling = Spelling.of([text for text, value in zip(texts, known, strict=True) if value is not None])
     total = float(values @ column.counts)
-    whole = not np.any(values % 1)
-    mean = total / max(size, 1)
-    return spelling.write(round(mean) if whole else round(mean, 6))
+    if np.any(values % 1):
+        return drawing.filled(column, spelling.write(round(total / max(size, 1), 6)), size)
+    low, more = divmod(round(total), max(size, 1))
+    made = np.full(size, spelling.write(low), object)
+    made[rng.choice(size, more, replace=False)] = spelling.write(low + 1)
+    return drawing.column(column, made)

@@ -1,20 +1,32 @@
 """From codes back to answers: every question's column as the input's file writes it."""
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 
 from modp.files.table import BLANK, Column
+from modp.pums import vintages
 from modp.release import values
+from modp.release.days import DaySpelling, grid_of_days
 from modp.release.inside import Inside
-from modp.release.values import Shape, Spelling
+from modp.release.ranges import holds, ranges, stated
+from modp.release.values import RARITY, Range, Shape, Spelling
 from modp.survey import numbers
 from modp.survey.codebook import Question
-from modp.survey.numbers import ISO, Interval, NumbersRecipe
 from modp.survey.questions import QuestionRecipe
+
+TRIES = 20
+"""Times that a number which is not of its category is drawn again."""
+
+FILLED = 0.5
+"""Of the whole numbers between a category's least and greatest, that there are where they are no codes."""
+
+SOMEWHEN = 730120.0
+"""The day 2000-01-01, for dates of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -50,90 +62,152 @@ def pools(codes: np.ndarray, categories: int, column: Column, rows: np.ndarray) 
     return found
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question with what its raw column says of how answers are written.
+
+    question, recipe : and how it was made
+    spelling : of the column's numbers, or dates
+    grid : steps to which these may be rounded, rising
+    written : number of the question set -> the file's numbers for it, where a vintage has others
+    """
+
+    question: Question
+    recipe: QuestionRecipe
+    spelling: Spelling | DaySpelling
+    grid: tuple[float, ...]
+    written: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(question: Question, recipe: QuestionRecipe, column: Column) -> "Asked":
+        """Look at a column that holds a question's raw answers."""
+        classes = recipe.numbers
+        texts = [str(text) for text in column.kinds.tolist()]
+        if classes:
+            texts = [text for text in texts if text not in classes.words]
+        known = {text: value for text in texts if (value := _reader(recipe)(text)) is not None}
+        recode = _recode(question.column, column.name)
+        written: dict[int, list[int]] = {}
+        for old, new in recode.items():
+            written.setdefault(new, []).append(old)
+        if classes and classes.dates:
+            days = DaySpelling.of(classes.dates, list(known))
+            return Asked(question, recipe, days, grid_of_days(list(known.values())), written)
+        return Asked(question, recipe, Spelling.of(list(known)), values.grid_of(list(known)), written)
+
+    def read(self, answer: str) -> float | None:
+        """Return the number, or the day, that an answer is; None if it is none."""
+        words = self.recipe.numbers.words if self.recipe.numbers else ()
+        return None if answer in words else _reader(self.recipe)(answer)
+
+    def rounded(self, made: np.ndarray) -> np.ndarray:
+        """Return numbers without what floating point has added to multiples of the finest step."""
+        return made if _of_days(self) else np.round(made, values.decimals(self.grid[0]))
+
+    def texts(self, made: np.ndarray) -> np.ndarray:
+        """Return numbers (size,) as texts that the column might have, objects."""
+        kinds, which = np.unique(made, return_inverse=True)
+        return np.array([self.spelling.write(value) for value in kinds.tolist()], object)[which]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the file's answers are numbers in an order, and those of the question set."""
+        return bool(self.recipe.numbers) or not (self.recipe.in_words or self.written)
+
+
+def _of_days(asked: Asked) -> bool:
+    return isinstance(asked.spelling, DaySpelling)
+
+
+def _reader(recipe: QuestionRecipe) -> Callable[[str], float | None]:
+    return recipe.numbers.value if recipe.numbers else numbers.number
+
+
+def _recode(asked: str, name: str) -> Mapping[int, int]:
+    """The file's numbers of a question that stands there under another vintage's name -> our own."""
+    found = vintages.source(asked, [name.upper()]) if asked != name else None
+    return found.recode if found else {}
+
+
 def answers(
     codes: np.ndarray,
-    question: Question,
-    recipe: QuestionRecipe | None,
+    asked: Asked,
     found: Sequence[Pool],
     rng: np.random.Generator,
     how: Inside = "shape",
+    public: Sequence[Pool] = (),
 ) -> np.ndarray:
     """Draw a raw answer for each synthetic record.
 
     Parameters
     ----------
-    codes : (size,) of the synthetic records
-    question : that they answer
-    recipe : how it was made; None for a question that the data set adds
-    found : its categories' raw answers; of a public table where ``how`` says so
-    how : numbers are drawn inside their class from its smoothed shape, uniformly, or from the public table
+    codes : (size,) of the synthetic records, in one question
+    asked : the question
+    found : its categories' raw answers among the true records
+    how : numbers are drawn inside their class from its smoothed shape, uniformly, or as ``public``
+    public : its categories' raw answers in a public table. Where it has none of a category, those of the
+        true records are used, in their shape
 
     Returns
     -------
     objects (size,), texts as the column writes them; a blank is the empty text
     """
     drawn = np.full(len(codes), "", object)
-    for k, category in enumerate(question.categories):
+    for k in np.unique(codes).tolist():
         own = np.flatnonzero(codes == k)
-        if not len(own):
-            continue
-        pool = found[k]
-        if not pool.texts:
-            drawn[own] = _without_example(category.code, category.values)
-        elif how == "public":
-            drawn[own] = values.words(pool.texts, pool.counts, len(own), rng, rarity=1)
-        elif recipe is not None and (recipe.numbers or (recipe.deciles and category.code.isdigit())):
-            drawn[own] = _numbers(question, k, recipe, pool, len(own), rng, how)
+        if how == "public" and public[k].texts:
+            texts, counts = public[k].texts, public[k].counts
+            drawn[own] = np.array(texts, object)[rng.choice(len(texts), len(own), p=counts / counts.sum())]
         else:
-            drawn[own] = values.words(pool.texts, pool.counts, len(own), rng)
+            drawn[own] = _of_category(asked, k, found[k], len(own), rng, how)
     return drawn
 
 
-def _without_example(code: str, listed: str) -> str:
-    """What to write for a category that no true record has: the first value that the question set lists."""
-    first = listed.split(",")[0].strip()
-    if first in ("blank", ""):
-        return ""
-    low, _, high = first.partition("..")
-    return low or high if ".." in first else first.removeprefix("=") or code
-
-
-def _numbers(
-    question: Question,
-    k: int,
-    recipe: QuestionRecipe,
-    pool: Pool,
-    size: int,
-    rng: np.random.Generator,
-    how: Inside,
+def _of_category(
+    asked: Asked, k: int, pool: Pool, size: int, rng: np.random.Generator, how: Inside
 ) -> np.ndarray:
-    """Numbers of one category; what its pool holds besides numbers comes in its share."""
-    classes = recipe.numbers
-    read = classes.value if classes else numbers.number
-    known = [read(text) for text in pool.texts]
-    code = question.categories[k].code
-    if classes and code in classes.words:
-        known = [None] * len(known)
-    amounts = np.array([math.nan if v is None else v for v in known])
+    """Answers of one category; what its pool holds besides numbers comes in its share."""
+    parts = ranges(asked.question, asked.recipe, asked.question.categories[k])
+    if not pool.texts:
+        return _unseen(asked, k, parts, size, rng)
+    known = [asked.read(text) if parts else None for text in pool.texts]
+    amounts = np.array([math.nan if value is None else value for value in known])
     numeric = np.isfinite(amounts)
+    if not _in_order(asked, k, parts, amounts[numeric], pool.counts[numeric]):
+        drawn = values.common(pool.texts, pool.counts, size, rng)
+        return _unseen(asked, k, parts, size, rng) if drawn is None else drawn
     drawn = np.full(size, "", object)
-    share = pool.counts[numeric].sum() / pool.counts.sum()
-    chosen = rng.random(size) < share
-    others = [text for text, number in zip(pool.texts, numeric, strict=True) if not number]
+    chosen = rng.random(size) < pool.counts[numeric].sum() / pool.counts.sum()
     if not chosen.all():
-        drawn[~chosen] = values.words(others, pool.counts[~numeric], int((~chosen).sum()), rng)
-    if not chosen.any():
-        return drawn
-    texts = [text for text, number in zip(pool.texts, numeric, strict=True) if number]
+        others = [text for text, number in zip(pool.texts, numeric, strict=True) if not number]
+        besides = values.common(others, pool.counts[~numeric], int((~chosen).sum()), rng)
+        drawn[~chosen] = "" if besides is None else besides
     amounts, counts = _merged(amounts[numeric], pool.counts[numeric])
-    step = _step_of_days(texts) if classes and classes.dates else values.finest_step(texts)
-    part = _interval(classes, question, code)
-    made = _shape(amounts, counts, part, step, how).draw(int(chosen.sum()), rng)
-    if classes:
-        middle = float(np.average(amounts, weights=counts))
-        made = values.inside(made, part, [classes.known(v) for v in classes.apart], step, middle)
-    drawn[chosen] = written(made, classes, texts)
+    make = values.uniform if how == "uniform" else values.shape
+    drawn[chosen] = _written(asked, k, make(amounts, counts, parts[0], asked.grid), int(chosen.sum()), rng)
     return drawn
+
+
+def _unseen(asked: Asked, k: int, parts: Sequence[Range], size: int, rng: np.random.Generator) -> np.ndarray:
+    """Answers of a category of which no true record may be seen."""
+    if parts and (asked.recipe.numbers or asked.recipe.deciles):
+        return _written(
+            asked, k, values.blind(parts[0], asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0), size, rng
+        )
+    return _stated(asked, k, size, rng)
+
+
+def _in_order(asked: Asked, k: int, parts: Sequence[Range], amounts: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether a category's answers are numbers of one range that can be drawn anew.
+
+    Whole numbers that the question set merges are such, not codes, if they fill at least half their range.
+    """
+    if len(parts) != 1 or not len(amounts) or not asked.are_numbers:
+        return False
+    if asked.recipe.numbers or asked.recipe.deciles:
+        return parts[0].low < parts[0].high
+    filled = len(np.unique(amounts)) >= FILLED * (amounts.max() - amounts.min() + 1)
+    return bool(filled and np.any(counts < RARITY) and parts[0].low < parts[0].high)
 
 
 def _merged(amounts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,61 +216,48 @@ def _merged(amounts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
     return rising, np.bincount(at, weights=counts).astype(np.int64)
 
 
-def _interval(classes: NumbersRecipe | None, question: Question, code: str) -> Interval:
-    if classes:
-        return next(part for part in numbers.intervals(classes) if part.code == code)
-    ends = [-math.inf, *question.edges, math.inf]
-    at = int(code) - 1
-    return Interval(code, ends[at], ends[at + 1]) if 0 <= at < len(ends) - 1 else Interval(code, 0.0, 0.0)
+def _written(asked: Asked, k: int, shape: Shape, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of a category, drawn from its shape, as the column writes them.
+
+    One that falls on a number that stands apart, or by rounding out of the category, is drawn again, and at
+    last goes to the nearest number that is the category's.
+    """
+    drawn = asked.rounded(shape.draw(size, rng))
+    for _ in range(TRIES):
+        wrong = np.flatnonzero(~holds(asked.question, asked.recipe, k, drawn))
+        if not len(wrong):
+            return asked.texts(drawn)
+        drawn[wrong] = asked.rounded(shape.draw(len(wrong), rng))
+    wrong = np.flatnonzero(~holds(asked.question, asked.recipe, k, drawn))
+    for value in np.unique(drawn[wrong]):
+        drawn[wrong[drawn[wrong] == value]] = _nearest(asked, k, float(value))
+    return asked.texts(drawn)
 
 
-def _shape(amounts: np.ndarray, counts: np.ndarray, part: Interval, step: float, how: Inside) -> Shape:
-    if how == "uniform" and part.high > part.low:
-        return values.uniform(amounts, counts, part.low, part.high, step)
-    return values.shape(amounts, counts, step)
+def _nearest(asked: Asked, k: int, value: float) -> float:
+    """The nearest multiple of the finest step that is of a category; the value itself if none is near."""
+    step = asked.grid[0]
+    first, last = ranges(asked.question, asked.recipe, asked.question.categories[k])[0].multiples(step)
+    at = min(max(round(value / step), first), last)
+    near = asked.rounded((at + np.array([0, *(sign * k for k in range(1, 100) for sign in (1, -1))])) * step)
+    free = near[holds(asked.question, asked.recipe, k, near)]
+    return float(free[0]) if len(free) else value
 
 
-def written(made: np.ndarray, classes: NumbersRecipe | None, texts: Sequence[str]) -> np.ndarray:
-    """Return numbers (size,) as texts, objects, written as the column's ``texts`` are."""
-    kinds, which = np.unique(made, return_inverse=True)
-    if classes and classes.dates:
-        written = [_date(value, classes.dates, texts) for value in kinds]
-    else:
-        spelling = Spelling.of(texts)
-        written = [spelling.write(value) for value in kinds]
-    return np.array(written, object)[which]
-
-
-def _step_of_days(texts: Sequence[str]) -> float:
-    """A day, or a minute where some of these dates have a time of day."""
-    return 1 / 1440 if any(":" in text and not text.endswith("00:00:00") for text in texts) else 1.0
-
-
-def _date(value: float, form: str, texts: Sequence[str]) -> str:
-    minutes = round((value - math.floor(value)) * 1440)
-    moment = datetime.fromordinal(math.floor(value)) + timedelta(minutes=minutes)
-    if form != ISO:
-        return moment.strftime(form)
-    return (
-        moment.isoformat() if any("T" in text or " " in text for text in texts) else moment.date().isoformat()
+def _stated(asked: Asked, k: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    return stated(
+        asked.recipe, asked.question, asked.question.categories[k], size, rng, asked.spelling, asked.written
     )
 
 
 def column(source: Column, drawn: np.ndarray) -> Column:
     """Return a column of these answers (objects, size; blank where empty) with what the file says of it."""
-    kinds, places = np.unique(drawn.astype(str), return_inverse=True)
-    blank = kinds == ""
-    shifted = places - np.searchsorted(np.flatnonzero(blank), places, side="right")
-    at = np.where(blank[places], BLANK, shifted).astype(np.int32)
-    return Column(
-        source.name,
-        kinds[~blank].astype(object),
-        at,
-        source.label,
-        source.labels,
-        source.missing,
-        source.dtype,
-    )
+    which, found = pd.factorize(drawn)
+    order = np.argsort(found.astype(str), kind="stable")
+    order = order[found[order] != ""]
+    places = np.full(len(found), BLANK, np.int32)
+    places[order] = np.arange(len(order))
+    return replace(source, kinds=found[order], places=places[which])
 
 
 def filled(source: Column, text: str, size: int) -> Column:
@@ -205,10 +266,16 @@ def filled(source: Column, text: str, size: int) -> Column:
 
 
 def numbered(source: Column, size: int) -> Column:
-    """Return a column of new keys, plainly not the true ones: 1, 2, 3 … or S1, S2, S3 … in texts."""
+    """Return a column of new keys, none of them a true one: numbers longer than these, or S and a number."""
     count = np.arange(1, size + 1)
-    whole = source.dtype in ("integer", "number") or all(
-        text.lstrip("-").isdigit() for text in source.kinds[:1000]
-    )
-    texts = [str(k) for k in count] if whole else [f"S{k}" for k in count]
-    return column(source, np.array(texts, object))
+    texts = [str(text) for text in source.kinds.tolist()]
+    if source.dtype in ("integer", "number") or (texts and all(text.isdigit() for text in texts)):
+        digits = max((len(text.lstrip("-").partition(".")[0]) for text in texts), default=0)
+        return column(source, np.array([str(10**digits + k) for k in count.tolist()], object))
+    known = set(texts)
+    mark = next(mark for mark in ("S" * k for k in itertools.count(1)) if not _begins(known, mark))
+    return column(source, np.array([f"{mark}{k}" for k in count.tolist()], object))
+
+
+def _begins(texts: set[str], mark: str) -> bool:
+    return any(text.startswith(mark) for text in texts)

@@ -14,7 +14,8 @@ from modp.report.templates import template
 class About:
     """What is said of a released table, besides what stands in its columns.
 
-    records, questions : numbers of true records that the model learnt from, and of questions
+    records : number of true records that the model learnt from; None where it is not to be told
+    questions : number of questions
     method : how the model and the row were made, in words
     measured : the numbers that matter
     guaranteed : sentences on what is guaranteed, if anything is
@@ -23,7 +24,7 @@ class About:
     """
 
     title: str
-    records: int
+    records: int | None
     questions: int
     method: str
     measured: Sequence[Number]

@@ -1,6 +1,7 @@
 """Relations between the numbers of a record: values drawn one by one may break them, and are mended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,68 +10,172 @@ from modp.survey.questions import Relation
 TRIES = 20
 """Times that values which break a relation are drawn anew, before one of them is set."""
 
-Read = Callable[[str], float | None]
+SAME = 9
+"""Decimals to which a sum is compared with its total."""
 
 
-def numbers_of(answers: np.ndarray, read: Read) -> np.ndarray:
+@dataclass(frozen=True)
+class Numbers:
+    """What relations need to know of a question.
+
+    read : the number that a text is, or None
+    write : texts (m,) of numbers
+    redraw : draws texts (m,) anew for the records of these rows, inside their categories
+    within : which numbers (m,) are of the categories of the records of these rows
+    step : of which all its numbers are multiples
+    """
+
+    read: Callable[[str], float | None]
+    write: Callable[[np.ndarray], np.ndarray]
+    redraw: Callable[[np.ndarray], np.ndarray]
+    within: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    step: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of relations.
+
+    moved : question -> records whose number left its category
+    broken : records in which relations that exclude one another still do not hold
+    """
+
+    moved: Mapping[str, int]
+    broken: int
+
+
+def numbers_of(answers: np.ndarray, read: Callable[[str], float | None]) -> np.ndarray:
     """Return the numbers among answers, float64 of their shape, NaN where one is none."""
     kinds, which = np.unique(answers.astype(str), return_inverse=True)
-    values = [read(kind) for kind in kinds]
+    values = [read(kind) for kind in kinds.tolist()]
     return np.array([np.nan if value is None else value for value in values], float)[which]
 
 
-def keep(
-    relation: Relation,
-    answers: Mapping[str, np.ndarray],
-    read: Mapping[str, Read],
-    redraw: Callable[[str, np.ndarray], np.ndarray],
-    write: Mapping[str, Callable[[np.ndarray], np.ndarray]],
-) -> int:
-    """Make a relation hold in every record, in place.
+def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: Mapping[str, Numbers]) -> Kept:
+    """Make relations hold in every record, in place.
+
+    Numbers that break one are drawn anew inside their categories, and a total is the sum of its parts if
+    that is of the total's category. Where that does not help, a number is set: inside its category if that
+    can be, else outside.
 
     Parameters
     ----------
+    relations : the total of one is not that of another
     answers : question -> texts, objects (n,)
-    read : question -> the number that a text is
-    redraw : draws a question's answers anew for records, inside their categories
-    write : question -> texts of numbers
-
-    Returns
-    -------
-    how many records got a number that was set, not drawn
+    asked : of all questions in the relations
     """
-    if relation.sign == "=":
-        return _sum_kept(relation, answers, read, write)
-    smaller, greater = relation.names
-    broken = _out_of_order(relation, answers, read)
+    names = dict.fromkeys(name for relation in relations for name in relation.names)
+    mending = _Mending(relations, answers, asked, {name: np.zeros(0) for name in names})
+    for name in names:
+        mending.values[name] = numbers_of(answers[name], asked[name].read)
     for _ in range(TRIES):
-        if not len(broken):
-            return 0
-        for name in (smaller, greater):
-            answers[name][broken] = redraw(name, broken)
-        broken = _out_of_order(relation, answers, read)
-    values = numbers_of(answers[greater][broken], read[greater])
-    answers[smaller][broken] = write[smaller](values)
-    return len(broken)
+        mending.sum_inside()
+        if not mending.redrawn():
+            break
+    for _ in range(len(relations) + 1):
+        for relation in relations:
+            mending.set(relation)
+    every = np.arange(len(next(iter(mending.values.values()), ())))
+    moved = {}
+    for name in names:
+        known = np.isfinite(mending.values[name])
+        left = int((known & ~asked[name].within(mending.values[name], every)).sum())
+        if left:
+            moved[name] = left
+    return Kept(moved, len(mending.broken_by_any()))
 
 
-def _out_of_order(
-    relation: Relation, answers: Mapping[str, np.ndarray], read: Mapping[str, Read]
-) -> np.ndarray:
-    smaller, greater = (numbers_of(answers[name], read[name]) for name in relation.names)
-    return np.flatnonzero(smaller > greater)
+@dataclass(frozen=True)
+class _Mending:
+    """Answers under repair, and their numbers: question -> (n,)."""
 
+    relations: Sequence[Relation]
+    answers: dict[str, np.ndarray]
+    asked: Mapping[str, Numbers]
+    values: dict[str, np.ndarray]
 
-def _sum_kept(
-    relation: Relation,
-    answers: Mapping[str, np.ndarray],
-    read: Mapping[str, Read],
-    write: Mapping[str, Callable[[np.ndarray], np.ndarray]],
-) -> int:
-    total, *parts = relation.names
-    values = np.column_stack([numbers_of(answers[name], read[name]) for name in parts])
-    before = numbers_of(answers[total], read[total])
-    summed = np.nansum(values, axis=1)
-    wrong = np.flatnonzero(np.isfinite(before) & np.isfinite(values).any(axis=1) & (before != summed))
-    answers[total][wrong] = write[total](summed[wrong])
-    return len(wrong)
+    @property
+    def totals(self) -> set[str]:
+        return {relation.names[0] for relation in self.relations if relation.sign == "="}
+
+    def broken(self, relation: Relation) -> np.ndarray:
+        """The rows in which a relation between numbers does not hold."""
+        first, *others = (self.values[name] for name in relation.names)
+        if relation.sign == "<=":
+            return np.flatnonzero(first > others[0])
+        parts = np.column_stack(others)
+        wrong = np.round(first, SAME) != np.round(np.nansum(parts, axis=1), SAME)
+        return np.flatnonzero(np.isfinite(first) & np.isfinite(parts).any(axis=1) & wrong)
+
+    def broken_by_any(self) -> np.ndarray:
+        found = [self.broken(relation) for relation in self.relations]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+
+    def put(self, name: str, rows: np.ndarray, texts: np.ndarray) -> None:
+        self.answers[name][rows] = texts
+        self.values[name][rows] = numbers_of(texts, self.asked[name].read)
+
+    def sum_inside(self) -> None:
+        """Let totals be the sums of their parts where these are of the totals' categories."""
+        for relation in self.relations:
+            if relation.sign == "=":
+                total, *parts = relation.names
+                rows = self.broken(relation)
+                summed = self.summed(parts, rows)
+                fits = self.asked[total].within(summed, rows)
+                self.put(total, rows[fits], self.asked[total].write(summed[fits]))
+
+    def summed(self, parts: Sequence[str], rows: np.ndarray) -> np.ndarray:
+        return np.round(np.nansum(np.column_stack([self.values[p][rows] for p in parts]), axis=1), SAME)
+
+    def redrawn(self) -> bool:
+        """Draw anew what breaks a relation, but no total; return whether anything did."""
+        rows_of: dict[str, list[np.ndarray]] = {}
+        for relation in self.relations:
+            rows = self.broken(relation)
+            for name in relation.names:
+                if len(rows) and name not in self.totals:
+                    rows_of.setdefault(name, []).append(rows)
+        for name, found in rows_of.items():
+            rows = np.unique(np.concatenate(found))
+            self.put(name, rows, self.asked[name].redraw(rows))
+        return bool(rows_of)
+
+    def set(self, relation: Relation) -> None:
+        """Set one number of each record in which a relation does not hold."""
+        if relation.sign == "=":
+            self.set_part(relation)
+            total, *parts = relation.names
+            rows = self.broken(relation)
+            self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
+            return
+        smaller, greater = relation.names
+        ways = [(smaller, greater, np.floor), (greater, smaller, np.ceil)]
+        ways = [way for way in ways if way[0] not in self.totals] or ways
+        for name, other, rounded in ways:
+            rows = self.broken(relation)
+            made = self.rounded(name, self.values[other][rows], rounded)
+            fits = self.asked[name].within(made, rows)
+            self.put(name, rows[fits], self.asked[name].write(made[fits]))
+        name, other, rounded = ways[0]
+        rows = self.broken(relation)
+        made = self.rounded(name, self.values[other][rows], rounded)
+        self.put(name, rows, self.asked[name].write(made))
+
+    def set_part(self, relation: Relation) -> None:
+        """Let one part make up for the others, where that leaves it in its category."""
+        total, *parts = relation.names
+        for name in parts:
+            rows = self.broken(relation)
+            rows = rows[np.isfinite(self.values[name][rows])]
+            others = self.summed(parts, rows) - self.values[name][rows]
+            made = np.round(self.values[total][rows] - others, SAME)
+            fits = self.asked[name].within(made, rows)
+            self.put(name, rows[fits], self.asked[name].write(made[fits]))
+
+    def rounded(self, name: str, values: np.ndarray, how: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Numbers as the question can have them, rounded down or up."""
+        step = self.asked[name].step
+        whole = np.rint(values / step)
+        exact = np.abs(values / step - whole) < 1e-9
+        return np.round(np.where(exact, whole, how(values / step)) * step, SAME)

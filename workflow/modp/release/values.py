@@ -4,80 +4,118 @@ True values come back only where so many true records share them that none of th
 such values numbers are drawn from a shape that groups of records make together.
 """
 
-import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
 from modp.survey import numbers
-from modp.survey.numbers import Interval
 
 RARITY = 10
 """A true value comes back only where at least so many true records of its category have it."""
 
-ROUNDED = 0.8
-"""Of the records of a group, that are multiples of the step to which its values are rounded."""
-
-STEPS = (1.0, 5.0)
+STEPS = (1, 5)
 """Steps of rounding, times powers of ten."""
+
+NEARLY = 1e-9
+"""What floating point may add to a multiple of a step."""
+
+DIGITS = 15
+"""Of a number, that are calculated with."""
 
 
 @dataclass(frozen=True)
 class Spelling:
     """How a column writes its numbers.
 
-    width : of zero-padded ones, else 0
+    width : to which they are filled with zeros, else 0
     decimals : that all of them have, None where they are written shortest
+    bare : whether numbers below one have no zero before their point
     """
 
     width: int = 0
     decimals: int | None = None
+    bare: bool = False
 
     @staticmethod
     def of(texts: Sequence[str]) -> "Spelling":
-        """Return how all of these numbers are written."""
-        after = {len(text.partition(".")[2]) if "." in text else 0 for text in texts}
-        decimals = after.pop() if len(after) == 1 else None
-        widths = {len(text.lstrip("+-")) for text in texts}
-        padded = len(widths) == 1 and any(_padded(text) for text in texts)
-        return Spelling(widths.pop() if padded else 0, decimals)
+        """Return how these numbers are written."""
+        digits = [text.lstrip("+-") for text in texts]
+        parts = [text.partition(".") for text in digits if "e" not in text.lower()]
+        after = Counter(len(part) for _, point, part in parts if point)
+        filled = any(point and part.endswith("0") for _, point, part in parts)
+        decimals = None
+        if filled or (len(after) == 1 and all(point for _, point, _ in parts)):
+            decimals = after.most_common(1)[0][0]
+        elif not after:
+            decimals = 0
+        below = [before for before, point, _ in parts if point and not before.strip("0")]
+        padded = {len(text) for text in digits if _padded(text)}
+        even = len(padded) == 1 and min(map(len, digits)) >= min(padded)
+        return Spelling(padded.pop() if even else 0, decimals, bool(below) and not any(below))
 
     def write(self, value: float) -> str:
-        """Return a number as the column writes it."""
-        text = numbers.amount(value) if self.decimals is None else f"{value:.{self.decimals}f}"
-        if not self.width:
-            return text
-        return ("-" if text.startswith("-") else "") + text.lstrip("-").zfill(self.width)
+        """Return a number as the column writes it, with more decimals where it has more."""
+        value += 0.0  # no negative zero
+        whole = self.decimals is not None and abs(round(value, self.decimals) - value) < NEARLY
+        text = f"{value:.{self.decimals}f}" if whole else numbers.amount(value)
+        sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+        if self.bare and digits.startswith("0."):
+            digits = digits[1:]
+        return sign + digits.zfill(self.width)
 
 
-def _padded(text: str) -> bool:
-    digits = text.lstrip("+-")
-    return len(digits) > 1 and digits[0] == "0" and digits[1] != "."
+def _padded(digits: str) -> bool:
+    return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
 
 
-def words(
+def common(
     texts: Sequence[str], counts: np.ndarray, size: int, rng: np.random.Generator, rarity: int = RARITY
-) -> np.ndarray:
-    """Draw raw answers of a category that merges several.
+) -> np.ndarray | None:
+    """Draw from those raw answers of a category that so many true records share, in their shares.
 
     Parameters
     ----------
     texts : m raw answers of the category
     counts : (m,), how many true records give each
     size : answers to draw
-    rarity : answers that fewer true records give do not come back, but for the commonest of the category
+    rarity : answers that fewer records give do not come back
 
     Returns
     -------
-    objects (size,)
+    objects (size,); None if no answer is so common
     """
     kept = np.flatnonzero(counts >= rarity)
     if not len(kept):
-        kept = np.array([int(np.argmax(counts))])
-    weights = counts[kept] / counts[kept].sum() if counts[kept].sum() else np.full(len(kept), 1 / len(kept))
-    return np.array(texts, object)[kept[rng.choice(len(kept), size, p=weights)]]
+        return None
+    chosen = rng.choice(len(kept), size, p=counts[kept] / counts[kept].sum())
+    return np.array(texts, object)[kept[chosen]]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, which is one of them if ``closed``."""
+
+    low: float
+    high: float
+    closed: bool = False
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        """Return which numbers are in it, a mask of their shape."""
+        below = values <= self.high if self.closed else values < self.high
+        return (values >= self.low) & below
+
+    def multiples(self, step: float) -> tuple[float, float]:
+        """Return the least and the greatest multiple of a step in it, infinite where it is open."""
+        first = math.ceil(self.low / step - NEARLY) if math.isfinite(self.low) else -math.inf
+        if not math.isfinite(self.high):
+            return first, math.inf
+        last = math.floor(self.high / step + NEARLY)
+        return first, last if self.closed or last < self.high / step - NEARLY else last - 1
 
 
 @dataclass(frozen=True)
@@ -86,14 +124,17 @@ class Shape:
 
     heaps, heap_counts : numbers that come back as they are, and how many records have them
     limits : (groups, 2), between which the numbers of each group are drawn, both ends included
-    group_counts, steps : (groups,) how many records are in each, and to what its numbers are rounded
+    group_counts : (groups,) how many records are in each
+    grid, shares : (steps,) to which drawn numbers are rounded, each dividing the next, and how often. Where
+        fewer than two multiples are between a group's limits a smaller step is taken
     """
 
     heaps: np.ndarray
     heap_counts: np.ndarray
     limits: np.ndarray
     group_counts: np.ndarray
-    steps: np.ndarray
+    grid: np.ndarray
+    shares: np.ndarray
 
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw so many numbers, (size,)."""
@@ -103,113 +144,115 @@ class Shape:
         heaped = which < len(self.heaps)
         drawn[heaped] = self.heaps[which[heaped]]
         group = which[~heaped] - len(self.heaps)
-        low, high, step = self.limits[group, 0], self.limits[group, 1], self.steps[group]
-        first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+        low, high = self.limits[group].T
+        step = self.grid[np.minimum(rng.choice(len(self.grid), len(group), p=self.shares), self._most[group])]
+        first, last = np.ceil(low / step - NEARLY), np.floor(high / step + NEARLY)
         whole = first + np.floor(rng.random(len(group)) * (last - first + 1))
         nearest = np.rint((low + high) / 2 / step)  # where no multiple lies between the limits
         drawn[~heaped] = np.where(last < first, nearest, np.minimum(whole, last)) * step
         return drawn
 
+    @cached_property
+    def _most(self) -> np.ndarray:
+        """The last step of which two multiples are between each group's limits, else the first: (groups,)."""
+        ends = self.limits[:, :, None] / self.grid
+        several = np.floor(ends[:, 1] + NEARLY) - np.ceil(ends[:, 0] - NEARLY) >= 1
+        return np.where(several, np.arange(len(self.grid)), 0).max(axis=1, initial=0)
 
-def shape(values: np.ndarray, counts: np.ndarray, finest: float, rarity: int = RARITY) -> Shape:
+
+def shape(
+    values: np.ndarray, counts: np.ndarray, part: Range, grid: Sequence[float], rarity: int = RARITY
+) -> Shape:
     """Describe the numbers of a category by what no single record can be known from.
 
     Values that at least ``rarity`` records share are heaps. The others, in their order, are parted into
     groups of at least so many records, whose numbers are drawn anew between the group's limits: half way to
     its neighbours, and at the ends the mean of the ``rarity`` most extreme records, as Census codes its tops.
+    Where there are fewer others they come back as heaps; where there are no heaps either, nothing but the
+    category's own limits is used.
 
     Parameters
     ----------
     values : (m,) rising, the category's numbers
     counts : (m,), true records that have each
-    finest : the step to which the column's numbers are rounded at least
+    part : where the category's numbers lie
+    grid : steps to which numbers may be rounded, rising; all are to the first
     """
-    common = counts >= rarity
-    heaps, heap_counts = values[common], counts[common]
-    rest = np.repeat(values[~common], counts[~common])
+    shared = counts >= rarity
+    heaps, heap_counts = values[shared], counts[shared]
+    rest = np.repeat(values[~shared], counts[~shared])
     if len(rest) < rarity:
-        if len(heaps):
-            return Shape(heaps, heap_counts, np.zeros((0, 2)), np.zeros(0), np.ones(0))
-        middle = _rounded(float(rest.mean()), finest)
-        return Shape(np.array([middle]), np.array([len(rest)]), np.zeros((0, 2)), np.zeros(0), np.ones(0))
-    parts = np.array_split(rest, len(rest) // rarity)
-    between = [(one[-1] + other[0]) / 2 for one, other in itertools.pairwise(parts)]
-    ends = [float(rest[:rarity].mean()), *between, float(rest[-rarity:].mean())]
+        if not len(heaps):
+            return blind(part, grid[0], float(rest.mean()))
+        return Shape(heaps, heap_counts, np.zeros((0, 2)), np.zeros(0), np.ones(1), np.ones(1))
+    sizes = np.array([len(own) for own in np.array_split(rest, len(rest) // rarity)])
+    starts = np.cumsum(sizes) - sizes
+    between = (rest[starts[1:] - 1] + rest[starts[1:]]) / 2
+    ends = np.concatenate([[rest[:rarity].mean()], between, [rest[-rarity:].mean()]])
     limits = np.sort(np.column_stack([ends[:-1], ends[1:]]), axis=1)
-    steps = [_step(part, finest, low, high) for part, (low, high) in zip(parts, limits, strict=True)]
-    return Shape(heaps, heap_counts, limits, np.array([len(part) for part in parts]), np.array(steps))
+    return Shape(heaps, heap_counts, limits, sizes, np.array(grid), _shares(rest, grid))
 
 
-def uniform(values: np.ndarray, counts: np.ndarray, low: float, high: float, finest: float) -> Shape:
+def blind(part: Range, finest: float, about: float) -> Shape:
+    """Describe a category by its limits alone: evenly between two, at the one if there is no other.
+
+    Where there is none, all numbers are the one ``about`` which they lie, to one digit.
+    """
+    first, last = (end * finest for end in part.multiples(finest))
+    if math.isinf(first) and math.isinf(last):
+        magnitude = 10.0 ** math.floor(math.log10(abs(about))) if about else 1.0
+        first = last = round(about / magnitude) * magnitude
+    ends = [first if math.isfinite(first) else last, last if math.isfinite(last) else first]
+    return Shape(np.zeros(0), np.zeros(0), np.array([ends]), np.ones(1), np.array([finest]), np.ones(1))
+
+
+def uniform(values: np.ndarray, counts: np.ndarray, part: Range, grid: Sequence[float]) -> Shape:
     """Describe the numbers of a category as equally probable between its limits.
 
+    Where one is infinite the mean of the most extreme records is taken in its place.
+
     Parameters
     ----------
-    values, counts, finest : as in :func:`shape`
-    low, high : the category's limits; where one is infinite the mean of the most extreme records is taken
+    values, counts, part, grid : as in :func:`shape`
     """
     every = np.repeat(values, counts)
-    first = low if math.isfinite(low) else float(every[:RARITY].mean())
-    last = high - finest if math.isfinite(high) else float(every[-RARITY:].mean())
-    limits = np.array([[first, max(first, last)]])
-    step = _step(every, finest, *limits[0])
-    return Shape(np.zeros(0), np.zeros(0), limits, np.array([len(every)]), np.array([step]))
-
-
-def finest_step(texts: Sequence[str]) -> float:
-    """Return the smallest step by which numbers written so can differ: 1, .1 or less."""
-    after = max(
-        (len(text.partition(".")[2].rstrip("0")) for text in texts if "e" not in text.lower()), default=0
+    if len(every) < RARITY:
+        return blind(part, grid[0], float(every.mean()))
+    first, last = (end * grid[0] for end in part.multiples(grid[0]))
+    low = first if math.isfinite(first) else float(every[:RARITY].mean())
+    high = last if math.isfinite(last) else float(every[-RARITY:].mean())
+    limits = np.array([[low, max(low, high)]])
+    return Shape(
+        np.zeros(0), np.zeros(0), limits, np.array([len(every)]), np.array(grid), _shares(every, grid)
     )
-    return 10.0 ** -min(after, 9)
 
 
-def _step(values: np.ndarray, finest: float, low: float, high: float) -> float:
-    """The largest step of which most of these numbers, and two between the limits, are multiples."""
-    best, magnitude = finest, finest
-    largest = float(np.abs(values).max(initial=0))
-    while magnitude <= largest:
-        for step in (magnitude * factor for factor in STEPS):
-            multiples = np.abs(values / step - np.rint(values / step)) < 1e-6
-            if np.mean(multiples) >= ROUNDED and _multiples(low, high, step) >= 2:
-                best = step
-        magnitude *= 10
-    return best
+def grid_of(texts: Sequence[str]) -> tuple[float, ...]:
+    """Return the steps to which numbers written so may be rounded, rising.
 
-
-def _multiples(low: float, high: float, step: float) -> int:
-    return math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
-
-
-def _rounded(value: float, step: float) -> float:
-    return round(round(value / step) * step, 9)
-
-
-def inside(
-    drawn: np.ndarray, part: Interval, apart: Sequence[float], step: float, middle: float
-) -> np.ndarray:
-    """Return numbers so that each is of the category that it was drawn for.
-
-    One that rounding has carried out of its class goes to the class's end, one that fell on a value that
-    stands apart to a number near the ``middle``.
-
-    Parameters
-    ----------
-    drawn : (size,)
-    part : the category's numbers
-    apart : numbers that are categories of their own
-    step : between numbers of the column
-    middle : of the category's numbers
+    The first is the smallest by which they can differ, but at least 1e-15 of the largest, which is as fine
+    as can be calculated with.
     """
-    if part.low == part.high:
-        return np.full(len(drawn), part.low)
-    last = max(part.high - step, part.low)
-    moved = np.clip(drawn, part.low, last)
-    fallen = np.isin(moved, apart)
-    if fallen.any():
-        near = (
-            _rounded(middle + k * step, step) for k in (0, *(s * d for d in range(1, 100) for s in (1, -1)))
-        )
-        free = next((v for v in near if part.low <= v <= last and v not in apart), middle)
-        moved[fallen] = free
-    return moved
+    known = [Decimal(text) for text in texts]
+    after = max((-int(number.normalize().as_tuple().exponent) for number in known), default=0)
+    before = max((number.adjusted() + 1 for number in known if number), default=1)
+    finest = -max(0, min(after, DIGITS - before))
+    return tuple(float(f"{factor}e{k}") for k in range(finest, before) for factor in STEPS) or (1.0,)
+
+
+def decimals(step: float) -> int:
+    """Return how many decimals multiples of a step have, at most."""
+    return max(0, math.ceil(-math.log10(step) - NEARLY))
+
+
+def _shares(numbers: np.ndarray, grid: Sequence[float]) -> np.ndarray:
+    """How often to round to each step, (steps,), so that as many are multiples of each as of the numbers.
+
+    A multiple of one step is by chance one of another in the ratio of the two.
+    """
+    places = numbers[:, None] / np.array(grid)
+    multiples = np.abs(places - np.rint(places)) < 1e-6 + 4e-16 * np.abs(places)
+    multiples[:, 0] = True
+    by_chance = np.minimum(np.array(grid)[None, :] / np.array(grid)[:, None], 1.0)
+    found = np.clip(np.linalg.solve(by_chance, multiples.mean(axis=0)), 0, None)
+    return found / found.sum()

@@ -12,8 +12,9 @@ GUARANTEE = (
     "One record is protected, not a household: for four people of one the factor is the fourth power.",
     "Taken to be public: the questions and their categories, the structural zeros that the question set "
     "states{edges}. Nothing else was taken from the true records but through a counted budget.",
-    "The numbers below, and every other file of this run, were computed from the true records and are "
-    "not covered: they are for who holds these. Each further release from the same records adds to ε and δ.",
+    "What was measured of the table, and every other file of this run, was computed from the true records "
+    "and is not covered: it is for who holds these. Each further release from the same records adds to ε "
+    "and δ.",
 )
 NOISE = {
     "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
