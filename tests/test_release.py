@@ -1,6 +1,5 @@
 """Synthetic codes become a table in the input's own form, in which no rare true answer stands."""
 
-import json
 import re
 import zipfile
 from pathlib import Path
@@ -13,23 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.base import seeds
-from modp.base.config import check, load
-from modp.base.errors import InputError
-from modp.base.output import Log
-from modp.cli.selected import Selected, as_in_files, fitted_questions, selected
+from modp.base.config import check
+from modp.cli.selected import Selected, as_in_files, selected
 from modp.files.raw import raw
-from modp.files.read import read
 from modp.files.table import BLANK, Column, Table
 from modp.files.write import write
 from modp.pums.read import read as read_pums
 from modp.pums.where import Dataset
-from modp.release import drawing, relations, values
+from modp.release import values
 from modp.release.assembled import BESIDES, Released, Source, released
 from modp.release.days import DaySpelling
 from modp.release.ranges import holds
 from modp.release.values import RARITY, Range, Spelling
 from modp.survey import coding
-from modp.survey.questions import QuestionSet, Relation
+from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
 FEW = settings(max_examples=25, deadline=None)

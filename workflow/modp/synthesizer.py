@@ -29,7 +29,7 @@ from modp.models.stationary.recipe import POPULATION, StationaryRow
 from modp.pums.where import Dataset
 from modp.release import drawing
 from modp.release.assembled import Source, released
-from modp.release.drawing import Pool
+from modp.release.drawing import Asked, Pool
 from modp.survey import coding
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
@@ -158,7 +158,8 @@ class Synthesizer:
             column, size = source.table[question.column], len(question.categories)
             found = drawing.pools(source.records.codes[:, q], size, column, source.rows)
             rng = seeds.generator(self.seed, "examples", question.name)
-            texts = drawing.answers(self._examples(q), question, recipes.get(question.name), found, rng)
+            asked = Asked.of(question, recipes[question.name], column)
+            texts = drawing.answers(self._examples(q), asked, found, rng)
             self._answers[question.name] = drawing.column(column, texts)
 
     def _examples(self, q: int) -> np.ndarray:

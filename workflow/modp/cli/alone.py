@@ -209,7 +209,6 @@ def _summed_up(alone: Alone, row: str) -> dict[str, Any]:
 
 def _reported(alone: Alone, row: str, provenance: list[Path]) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, row], alone.at
-    shown = {name: (registry.KINDS[kind].caption, names) for name, (kind, names) in FIGURES.items()}
     tables = ("accuracy", "three_way", "privacy", "attacks", "questions")
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
@@ -217,8 +216,13 @@ def _reported(alone: Alone, row: str, provenance: list[Path]) -> dict[str, Any]:
         **{"tables": [at(f"tables/{name}.md") for name in tables]},
         **{name: at(f"tables/{name}.parquet") for name in ("accuracy", "privacy")},
         **{"metrics": at("metrics.json"), "warnings": at("tables/warnings.json")},
-        **{"figures": [at(f"figures/{name}.png") for name in FIGURES], "shown": shown},
-        **{"parameters": at("parameters.json"), "out": at("report.html"), "run": at("run.js")},
+        **{"figures": [at(f"figures/{name}.png") for name in FIGURES], "shown": registry.shown(FIGURES)},
+        **{
+            "parameters": at("parameters.json"),
+            "out": at("report.html"),
+            "public": at("report_public.html"),
+            "run": at("run.js"),
+        },
     }
 
 
