@@ -138,9 +138,8 @@ def test_a_question_that_the_set_lacks_is_refused_and_one_more_is_left_aside():
 
 
 def test_a_step_codes_a_table_under_anothers_codebook(tmp_path: Path, capsys):
-    (tmp_path / "q.yaml").write_text(
-        yaml.safe_dump(question_set(KIND, WORD).model_dump(exclude_defaults=True))
-    )
+    content = question_set(KIND, WORD).model_dump(exclude_defaults=True)
+    (tmp_path / "q.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     (tmp_path / "ours.csv").write_text("KIND,said\n" + "1,yes\n2,no\n" * 5)
     (tmp_path / "theirs.csv").write_text("KIND,said\n" + "1,no\n" * 6)
     dataset = {"title": "t", "questions": "q.yaml", "files": ["x.csv"], "table": {}}
