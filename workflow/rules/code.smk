@@ -5,6 +5,7 @@ rule code:
         held=expand(rules.acquire.output.file, file=DATASET.held_names),
         dataset=DATASET_YAML,
         questions=QUESTIONS_YAML,
+        codebook=CODEBOOK_OF or [],
         code=code_of("code"),
     output:
         records=f"{RESULTS}/records.parquet",
@@ -18,7 +19,8 @@ rule code:
         order=SOURCES,
     shell:
         "python -m modp code --files {input.files:q} --held-files {input.held:q}"
-        " --dataset {input.dataset:q} --questions {input.questions:q} --share {params.share}"
+        " --dataset {input.dataset:q} --questions {input.questions:q} --codebook-of {input.codebook:q}"
+        " --share {params.share}"
         " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
         " --codebook {output.codebook:q} --log {log:q}"
 

@@ -37,6 +37,7 @@ try:
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
     QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
     DATASET.agrees_with(QUESTIONS.records)
+    CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 

@@ -10,6 +10,7 @@ from modp.cli.selected import fitted_questions, selected
 from modp.crosstabs.pairs import crosstab
 from modp.pums.where import Dataset
 from modp.survey import coding
+from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
 
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
     parser.add_argument("--held-files", type=Path, nargs="*", default=[], help="raw files to hold out")
+    parser.add_argument("--codebook-of", type=Path, nargs="?", help="other records' codebook, to code under")
     parser.add_argument("--share", type=float, default=0.0, help="to hold out where there are none of these")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--records", type=Path, required=True, help="what the models learn from")
@@ -32,9 +34,13 @@ def run(options: argparse.Namespace, log: Log) -> None:
     questions = fitted_questions(options.questions, dataset)
     chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, log)
     kept = chosen.kept
-    say_unknown = log if dataset.unknown == "category" else None
     jitter = seeds.generator(options.seed, "deciles")
-    codes, codebook = coding.code(chosen.answers, questions, jitter, say_unknown, kept, log)
+    if options.codebook_of:
+        codebook = Codebook.from_json(options.codebook_of.read_text(encoding="utf-8"))
+        codes = coding.apply(chosen.answers, questions, codebook, jitter)
+    else:
+        say_unknown = log if dataset.unknown == "category" else None
+        codes, codebook = coding.code(chosen.answers, questions, jitter, say_unknown, kept, log)
     held = codes[~kept]
     known = (held != coding.UNKNOWN).all(axis=1)
     codes = codes[kept]

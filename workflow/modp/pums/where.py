@@ -103,6 +103,9 @@ class Dataset(Strict):
     is not found out by itself. ``household`` is the column of the key that members of a household (or another
     cluster) share: they are held out together. ``weight`` and ``replicates`` (``PWGTP1..80``) name columns of
     survey weights. ``other_columns`` says of columns that are no questions what they are.
+
+    ``codebook`` names another data set, or is a path to its codebook.json: the records are coded under that
+    codebook, so that a model of those others can be applied to them.
     """
 
     title: str
@@ -124,6 +127,7 @@ class Dataset(Strict):
     weight: str | None = None
     replicates: str | None = Field(default=None, pattern=r"^.*[^0-9][0-9]+\.\.[0-9]+$")
     other_columns: dict[str, Other] = Field(default_factory=dict)
+    codebook: str | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
@@ -135,6 +139,8 @@ class Dataset(Strict):
             raise ValueError("'year' and 'span' go together")
         if self.table and (self.census or self.vintage or self.keep or self.state_question):
             raise ValueError("'table' is for files that are not Census's; these have another key for them")
+        if self.codebook is not None and self.unknown == "category":
+            raise ValueError("'unknown: category' makes categories, those of 'codebook' are made already")
         names = [*self.names, *self.held_names]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
@@ -234,6 +240,31 @@ def require_files(dataset: Dataset, where: str) -> None:
     if missing:
         listing = "".join(f"\n  {file}" for file in missing)
         raise InputError(f"{where}: 'files' names what does not exist, seen from {Path.cwd()}:{listing}")
+
+
+def codebook_path(dataset: Dataset, results: str) -> str | None:
+    """Return where the codebook is that a data set's records are coded under, if it is another data set's.
+
+    Parameters
+    ----------
+    results : the data set's folder of results; those of others are beside it
+
+    Raises
+    ------
+    InputError
+        if there is none, or it is the data set's own
+    """
+    if dataset.codebook is None:
+        return None
+    named = not dataset.codebook.endswith(".json")
+    beside = Path(results).parent / dataset.codebook / "codebook.json"
+    path = beside if named else Path(at_hand(dataset.codebook))
+    if path.parent.resolve() == Path(results).resolve():
+        raise InputError(f"codebook: {path} is what this data set makes itself; name another data set")
+    if not path.is_file():
+        first = f"code that data set first: snakemake --cores 2 coded --config dataset={dataset.codebook}"
+        raise InputError(f"codebook: there is no {path}; {first if named else 'give the path to a codebook'}")
+    return path.as_posix()
 
 
 def at_hand(path: str) -> str:

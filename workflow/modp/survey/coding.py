@@ -27,6 +27,12 @@ EMPTY = "no records"
 UNKNOWN = -1
 """Stands for the place of an answer that no category takes."""
 
+OWN, BLANK = "value", "blank"
+"""Codes of categories that the question set does not know: ``value 7``, and that of blanks."""
+
+DECILES, NUMBERS = "deciles", "numbers"
+"""How a question is made that has edges."""
+
 
 def code(
     columns: Mapping[str, np.ma.MaskedArray],
@@ -97,10 +103,108 @@ def code(
     return np.column_stack(coded), codebook
 
 
+def apply(
+    columns: Mapping[str, np.ma.MaskedArray],
+    questions: QuestionSet,
+    codebook: Codebook,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Turn raw columns into codes of an existing codebook, which was made of other records.
+
+    Deciles are cut at that codebook's edges, and answers that got a category of their own there have it here.
+    The question set is that of these records: to have an answer counted under a category of the codebook, it
+    lists it among that category's values.
+
+    Parameters
+    ----------
+    columns : raw column name -> integers or words of shape (n,), masked where blank
+    questions : the recipe of these records, with all questions of the codebook
+    codebook : what the codes are of
+    rng : splits the ties between deciles
+
+    Returns
+    -------
+    int16 of shape (n, Q), the index of the category within its question; every answer has one
+
+    Raises
+    ------
+    InputError
+        naming the questions that the set lacks or makes otherwise; or listing every question that holds an
+        answer which the codebook does not know, with the answer and its count
+    """
+    by_name = {recipe.name: recipe for recipe in questions.questions}
+    _require_made_alike(by_name, codebook)
+    faults: list[str] = []
+    codes = np.zeros((len(columns[by_name[codebook.names[0]].source]), len(codebook.questions)), np.int16)
+    for q, question in enumerate(codebook.questions):
+        recipe = by_name[question.name]
+        values = columns[recipe.source]
+        places = _places_under(values, recipe, question, rng)
+        lost = places == UNKNOWN
+        if lost.any():
+            faults.append(_unknown_answers(values[lost], recipe))
+        codes[:, q] = places
+    if faults:
+        raise InputError(
+            f"the data hold answers that the codebook of {codebook.question_set!r} does not know:\n"
+            + "\n".join(faults)
+            + f"\nList each in the question set {questions.name!r} among the values of a category that the "
+            "codebook has."
+        )
+    return codes
+
+
+def _require_made_alike(recipes: Mapping[str, QuestionRecipe], codebook: Codebook) -> None:
+    lacking = [name for name in codebook.names if name not in recipes]
+    if lacking:
+        raise InputError(f"the codebook has questions that the question set lacks: {', '.join(lacking)}")
+    other = [q.name for q in codebook.questions if not _made_alike(recipes[q.name], q)]
+    if other:
+        raise InputError(
+            f"the question set cuts numbers into other classes than the codebook has: {', '.join(other)}; "
+            "take the cuts and the values apart from the question set that the codebook was made with"
+        )
+
+
+def _made_alike(recipe: QuestionRecipe, question: Question) -> bool:
+    """Whether numbers are cut where a codebook's are, with the same values apart; deciles have its edges."""
+    made = DECILES if recipe.deciles else NUMBERS if recipe.numbers else None
+    if made != (question.made if question.made in (DECILES, NUMBERS) else None):
+        return False
+    if recipe.numbers is None:
+        return True
+    here = {code for code in numbers.codes(recipe.numbers) if code.startswith("=")}
+    there = {category.code for category in question.categories if category.code.startswith("=")}
+    return recipe.numbers.edges == question.edges and here == there
+
+
+def _places_under(
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, question: Question, rng: np.random.Generator
+) -> np.ndarray:
+    """Places (n,) among the categories of other records' question; ``UNKNOWN`` where there is none."""
+    places, here = _code_question(values, recipe, rng, np.ones(len(values), bool), question.edges)
+    at = {category.code: k for k, category in enumerate(question.categories)}
+    to = np.array([*(at.get(category.code, UNKNOWN) for category in here.categories), UNKNOWN])
+    found = to[places]
+    # What that question's records gave a category of its own.
+    lost = np.flatnonzero(found == UNKNOWN)
+    which, kinds = pd.factorize(values.data[lost])
+    own = np.array([at.get(f"{OWN} {kind}", UNKNOWN) for kind in kinds], np.int64)[which]
+    found[lost] = np.where(np.ma.getmaskarray(values)[lost], at.get(BLANK, UNKNOWN), own)
+    return found
+
+
 def _code_question(
-    values: np.ma.MaskedArray, recipe: QuestionRecipe, rng: np.random.Generator, kept: np.ndarray
+    values: np.ma.MaskedArray,
+    recipe: QuestionRecipe,
+    rng: np.random.Generator,
+    kept: np.ndarray,
+    known_edges: tuple[float, ...] | None = None,
 ) -> tuple[np.ndarray, Question]:
-    """Places of the categories, shape (n,), ``UNKNOWN`` where there is none."""
+    """Places of the categories, shape (n,), ``UNKNOWN`` where there is none.
+
+    Deciles are cut at ``known_edges``, if these are given; where there are none, they take no answer.
+    """
     edges = np.zeros(0)
     blank = np.ma.getmaskarray(values)
     labels = {c: text if isinstance(text, str) else text.label for c, text in recipe.categories.items()}
@@ -116,8 +220,12 @@ def _code_question(
         codes, taken = _codes_of_numbers(raw, blank, recipe)
         if recipe.deciles:
             known, of = _decile_values(raw, blank, recipe.deciles)
-            codes[known], edges = deciles(of, rng, kept[known])
-            taken |= known
+            if known_edges is None:
+                codes[known], edges = deciles(of, rng, kept[known])
+            else:
+                edges = np.array(known_edges)
+                codes[known] = np.searchsorted(edges, of + rng.uniform(0, JITTER, len(of)), side="right") + 1
+            taken |= known & (known_edges is None or len(edges) > 0)
             shown = kept[known]
             ranges = _decile_labels(of[shown], blank[known & kept], codes[known & kept], recipe.unit)
             labels = {**labels, **ranges}
@@ -126,7 +234,7 @@ def _code_question(
     if recipe.missing is not None:
         places[blank] = order.index(MISSING)
     categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
-    made = "deciles" if recipe.deciles else "merged" if _merges(recipe) else "as coded"
+    made = DECILES if recipe.deciles else "merged" if _merges(recipe) else "as coded"
     return places, Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
 
 
@@ -143,7 +251,7 @@ def _code_numbers(
         categories.insert(0, Category(str(MISSING), recipe.missing, "blank"))
         places = np.where(known >= 0, known + 1, UNKNOWN)[which]
     places[blank] = 0 if recipe.missing is not None else UNKNOWN
-    question = Question(recipe.name, recipe.label, recipe.source, "numbers", tuple(categories), classes.edges)
+    question = Question(recipe.name, recipe.label, recipe.source, NUMBERS, tuple(categories), classes.edges)
     return places, question
 
 
@@ -180,9 +288,9 @@ def _own_categories(
     """Give each kind of unknown answers (m,) that kept records give a category after the question's own."""
     blank = np.ma.getmaskarray(values)
     found = np.unique(values[kept].compressed())
-    extra = [Category(f"value {v}", f"{v}, not in the question set", str(v)) for v in found.tolist()]
+    extra = [Category(f"{OWN} {v}", f"{v}, not in the question set", str(v)) for v in found.tolist()]
     if (blank & kept).any():
-        extra.append(Category("blank", "blank, not in the question set", "blank"))
+        extra.append(Category(BLANK, "blank, not in the question set", "blank"))
     before = len(question.categories)
     if before + len(extra) > MAX_CATEGORIES:
         raise InputError(
@@ -286,4 +394,5 @@ def _unknown_answers(values: np.ma.MaskedArray, recipe: QuestionRecipe) -> str:
         parts.append(f"and {len(found) - 5} more values")
     if blank:
         parts.append(f"blank ({blank:,} records)")
-    return f"  {recipe.source}: {', '.join(parts)}"
+    column = "" if recipe.source == recipe.name else f" (column {recipe.source})"
+    return f"  {recipe.name}{column}: {', '.join(parts)}"
