@@ -191,7 +191,7 @@ def test_files_that_share_households_are_refused_with_their_names(tmp_path, two_
     said = (
         "a.csv and {}/b.csv have households in common: SERIALNO 2021HU0000000, 2021HU0000001, 2021HU0000002"
     )
-    assert f"{said.format(tmp_path)} and 17 more. Take one of the files out" in capsys.readouterr().err
+    assert f"{said.format(tmp_path)} and 17 more. Take one of these files out" in capsys.readouterr().err
     assert status(tmp_path, tmp_path / "d.yaml", *source, one, apart) == 0
 
 

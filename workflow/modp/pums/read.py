@@ -88,9 +88,9 @@ def _require_apart(keys: Mapping[str, Set[object]], name: str) -> None:
         found = sorted(map(str, keys[file] & keys[last]))
         if found:
             raise InputError(
-                f"{file} and {last} have households in common: {name} {first_of(found)}. Take one of the files "
-                "out of the dataset YAML, or, where these are others who only have the same numbers, give them "
-                "numbers of their own"
+                f"{file} and {last} have households in common: {name} {first_of(found)}. Take one of these "
+                "files out of the dataset YAML, or, where these are others who only have the same numbers, "
+                "give them numbers of their own"
             )
 
 
