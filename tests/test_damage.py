@@ -63,3 +63,16 @@ def test_only_files_that_cannot_be_read_are_damaged(tmp_path):
     whole.write_text("{}")
     cut.write_bytes(b"PK\x03\x04")
     assert damaged([whole, cut, other]) == [cut]
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "parameters.json", "tables/repeats.parquet"])
+def test_a_run_with_a_damaged_file_is_not_compared_but_the_file_is_named(tmp_path, capsys, name):
+    (tmp_path / "tables").mkdir()
+    for file in ("metrics.json", "parameters.json"):
+        (tmp_path / file).write_text("{}")
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 0
+    (tmp_path / name).write_text('{"a"')
+    capsys.readouterr()
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
+    said = f"error in compare: {tmp_path}/{name} is damaged; delete it and run the pipeline there again"
+    assert capsys.readouterr().err.strip() == said

@@ -1,5 +1,6 @@
 """Records held out: households whole, the size asked for, and no trace of them in what models learn."""
 
+import gzip
 import re
 
 import numpy as np
@@ -178,6 +179,20 @@ def test_one_file_under_two_names_is_refused(tmp_path, two_questions, capsys):
     files = [two_questions(name, range(20)) for name in ("a.csv", "b.csv")]
     assert step_refused(tmp_path, tmp_path / "d.yaml", "--questions", tmp_path / "q.yaml", "--files", *files)
     assert "a.csv and b.csv hold the same bytes, so the same people twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, lambda content: content + b"x,1,1\n"])
+def test_files_that_share_households_are_refused_with_their_names(tmp_path, two_questions, capsys, packed):
+    one, other = two_questions("a.csv", range(20)), tmp_path / "b.csv"
+    other.write_bytes(packed(one.read_bytes()))
+    apart = two_questions("c.csv", range(20, 40))
+    source = ["--questions", tmp_path / "q.yaml", "--files"]
+    assert step_refused(tmp_path, tmp_path / "d.yaml", *source, one, apart, other)
+    said = (
+        "a.csv and {}/b.csv have households in common: SERIALNO 2021HU0000000, 2021HU0000001, 2021HU0000002"
+    )
+    assert f"{said.format(tmp_path)} and 17 more. Take one of these files out" in capsys.readouterr().err
+    assert status(tmp_path, tmp_path / "d.yaml", *source, one, apart) == 0
 
 
 def test_the_step_splits_by_serial_number_and_takes_a_data_sets_own_holdout(tmp_path, two_questions):

@@ -239,6 +239,8 @@ def test_the_page_and_the_cards_are_of_this_run(finished):
     assert len(text) < 10e6
     for part in ("model_2_3/both", "figure-fig12_co_assignment", "Answers by blade", "sample_csv_p.zip"):
         assert part in text, part
+    public = (folder / "results/sample/report_public.html").read_text()
+    assert "model_2_3/both" in public and "figure-fig12" not in public and "Answers by blade" not in public
     script = (folder / "logs/sample/run.js").read_text()
     steps = json.loads(script.removeprefix("window.modpRun = ").rstrip(";\n"))["steps"]
     jobs = {step: number for step, number, _ in steps}

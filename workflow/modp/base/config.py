@@ -97,7 +97,7 @@ def parsed(text: str) -> Any:
     return yaml.load(text, _Loader)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Reads 010 as ten, and refuses a key that stands twice, of which YAML would keep the last."""
 
     def construct_whole(self, node: yaml.ScalarNode) -> int | str:

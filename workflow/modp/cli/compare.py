@@ -43,12 +43,21 @@ class _Run:
             ) from None
 
     def json(self, file: str) -> Any:
-        return json.loads(self.content(file))
+        try:
+            return json.loads(self.content(file))
+        except ValueError:
+            raise self.damaged(file) from None
+
+    def damaged(self, file: str) -> InputError:
+        return InputError(f"{self.folder}/{file} is damaged; delete it and run the pipeline there again")
 
     def spreads(self) -> dict[str, repeats.Spread]:
         if not self.has(REPEATS):
             return {}
-        return repeats.spreads(_table(self.content(REPEATS)))
+        try:
+            return repeats.spreads(_table(self.content(REPEATS)))
+        except pa.ArrowInvalid:
+            raise self.damaged(REPEATS) from None
 
     def figures(self) -> dict[str, bytes]:
         found = self.files.glob(f"{self.folder}/figures/*.png")

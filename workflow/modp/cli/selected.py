@@ -22,9 +22,6 @@ from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
 
-SHOWN = 3
-"""Households named in a message."""
-
 
 @dataclass(frozen=True)
 class Selected:
@@ -248,10 +245,9 @@ def _require_other_people(
         return
     found = holdout.in_both(households, others)
     if found:
-        more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
         raise InputError(
             f"{dataset.title}: the files under 'holdout' are of the households that the models learn from: "
-            f"{dataset.household or raw.HOUSEHOLD} {', '.join(found[:SHOWN])}{more} in both. Hold out other "
+            f"{dataset.household or raw.HOUSEHOLD} {holdout.first_of(found)} in both. Hold out other "
             "people's files, or, where these are others who only have the same numbers, give them numbers "
             "of their own."
         )

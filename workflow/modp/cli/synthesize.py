@@ -123,7 +123,9 @@ def _left_out(decisions: Sequence[Decision]) -> str:
 
 
 def _notes(decisions: Sequence[Decision]) -> list[str]:
-    return [f"look at {d.column}: {note}" for d in decisions for note in d.notes]
+    spikes = [f"{d.column} {', '.join(d.spikes)}" for d in decisions if d.spikes]
+    noted = [f"look at {d.column}: {note}" for d in decisions for note in d.notes]
+    return [f"apart, since given so often: {'; '.join(spikes)}", *noted] if spikes else noted
 
 
 def _found(work: Alone) -> list[str]:

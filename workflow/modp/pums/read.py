@@ -3,7 +3,7 @@
 import gzip
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,17 @@ from modp.base.errors import InputError
 from modp.files.content import kind_of_file
 from modp.files.textual import members_of, opened_stream
 from modp.pums import vintages
+from modp.survey.holdout import first_of
 
 LARGEST_NUMBER = np.iinfo(np.int32).max
 
 
 def read(
-    paths: Sequence[Path], columns: Sequence[str], text: Collection[str] = (), optional: Sequence[str] = ()
+    paths: Sequence[Path],
+    columns: Sequence[str],
+    text: Collection[str] = (),
+    optional: Sequence[str] = (),
+    key: str | None = None,
 ) -> dict[str, np.ma.MaskedArray]:
     """Read columns of PUMS files, each once, in batches.
 
@@ -35,6 +40,7 @@ def read(
         (``vintages.RENAMES``) it is found there, and its codes are those of the name given here
     text : those of ``columns`` whose answers are words
     optional : columns of numbers to read if every file has them
+    key : of ``columns`` or ``optional``, one of which no two files may share a value: the households'
 
     Returns
     -------
@@ -46,11 +52,13 @@ def read(
     Raises
     ------
     InputError
-        if a file is missing, is not what its ending says, lacks columns (all are listed), or
-        holds something that is not a whole number
+        if a file is missing, is not what its ending says, lacks columns (all are listed), holds
+        something that is not a whole number, or shares values of ``key`` with one before it
     """
     parts: dict[str, list[np.ma.MaskedArray]] = {c: [] for c in (*columns, *optional)}
+    keys: dict[str, set[object]] = {}
     for path in paths:
+        read_before = len(parts[columns[0]])
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
         for table in _tables(path):
@@ -64,10 +72,26 @@ def read(
                     source = wanted[column]
                     values = kind(batch[source.column], source.column, table.where)
                     parts[column].append(source.recoded(values) if source.recode else values)
+        if len(paths) > 1 and key in parts:
+            keys[str(path)] = set().union(*(values.compressed() for values in parts[key][read_before:]))
+            _require_apart(keys, key)
     arrays = {c: np.ma.concatenate(p) if p else np.ma.array([], np.int32) for c, p in parts.items()}
     if not len(arrays[columns[0]]):
         raise InputError(f"no records in {', '.join(str(p) for p in paths)}")
     return arrays
+
+
+def _require_apart(keys: Mapping[str, Set[object]], name: str) -> None:
+    """Raise InputError if the last of these files has a key that one before it has."""
+    *before, last = keys
+    for file in before:
+        found = sorted(map(str, keys[file] & keys[last]))
+        if found:
+            raise InputError(
+                f"{file} and {last} have households in common: {name} {first_of(found)}. Take one of these "
+                "files out of the dataset YAML, or, where these are others who only have the same numbers, "
+                "give them numbers of their own"
+            )
 
 
 @dataclass(frozen=True)

@@ -277,8 +277,11 @@ def at_hand(path: str) -> str:
 
 
 def dataset_name(path: str) -> str:
-    """Return the name of a data set, the stem of its YAML; raise InputError if no folder can have it."""
-    name = Path(path).name.removesuffix(".yml").removesuffix(".yaml")
+    """Return the name of a data set, the stem of its YAML (x of ``x.dataset.yaml``).
+
+    Raises InputError if no folder can have it.
+    """
+    name = Path(path).name.removesuffix(".yml").removesuffix(".yaml").removesuffix(".dataset")
     if not NAME.fullmatch(name):
         raise InputError(
             f"{path}: results go to a folder of the YAML's name, and {name!r} cannot be one: take letters, "

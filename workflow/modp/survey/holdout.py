@@ -1,10 +1,15 @@
 """Holding records out: the people whom no model sees, for whom a release cannot be blamed."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 MISSED = 0.1
 """A share to hold out is missed if by more than so much of it."""
+
+SHOWN = 3
+"""Households named in a message."""
 
 
 def households_of(names: np.ma.MaskedArray) -> np.ndarray:
@@ -70,3 +75,9 @@ def missed(households: np.ma.MaskedArray, share: float, held: np.ndarray) -> str
 def in_both(train: np.ma.MaskedArray, held: np.ma.MaskedArray) -> list[str]:
     """Return the households, by their names as text, of which both arrays of names have records, sorted."""
     return sorted(set(map(str, train.compressed())) & set(map(str, held.compressed())))
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are, for a message."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
