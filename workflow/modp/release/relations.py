@@ -72,6 +72,8 @@ def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: M
         mending.sum_inside()
         if not mending.redrawn():
             break
+    for relation in relations:
+        mending.set_inside(relation)
     for _ in range(len(relations) + 1):
         for relation in relations:
             mending.set(relation)
@@ -141,36 +143,44 @@ class _Mending:
             self.put(name, rows, self.asked[name].redraw(rows))
         return bool(rows_of)
 
-    def set(self, relation: Relation) -> None:
-        """Set one number of each record in which a relation does not hold."""
+    def set_inside(self, relation: Relation) -> None:
+        """Set one number of each record in which a relation does not hold, if it stays in its category."""
         if relation.sign == "=":
             self.set_part(relation)
-            total, *parts = relation.names
-            rows = self.broken(relation)
-            self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
             return
-        smaller, greater = relation.names
-        ways = [(smaller, greater, np.floor), (greater, smaller, np.ceil)]
-        ways = [way for way in ways if way[0] not in self.totals] or ways
-        for name, other, rounded in ways:
+        for name, other, rounded in self.ways(relation):
             rows = self.broken(relation)
             made = self.rounded(name, self.values[other][rows], rounded)
             fits = self.asked[name].within(made, rows)
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
-        name, other, rounded = ways[0]
+
+    def set(self, relation: Relation) -> None:
+        """Make up a total, or lower what is too great; repeated, this ends where nothing is broken."""
         rows = self.broken(relation)
+        if relation.sign == "=":
+            total, *parts = relation.names
+            self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
+            return
+        name, other, rounded = self.ways(relation)[0]
         made = self.rounded(name, self.values[other][rows], rounded)
         self.put(name, rows, self.asked[name].write(made))
 
+    def ways(self, relation: Relation) -> list[tuple[str, str, Callable[[np.ndarray], np.ndarray]]]:
+        """Which number may be set to which, rounded how; a total if nothing else."""
+        smaller, greater = relation.names
+        ways: list[tuple[str, str, Callable[[np.ndarray], np.ndarray]]]
+        ways = [(smaller, greater, np.floor), (greater, smaller, np.ceil)]
+        return [way for way in ways if way[0] not in self.totals] or ways
+
     def set_part(self, relation: Relation) -> None:
-        """Let one part make up for the others, where that leaves it in its category."""
+        """Let one part make up for the others, without a sign that it had not."""
         total, *parts = relation.names
         for name in parts:
             rows = self.broken(relation)
             rows = rows[np.isfinite(self.values[name][rows])]
-            others = self.summed(parts, rows) - self.values[name][rows]
-            made = np.round(self.values[total][rows] - others, SAME)
-            fits = self.asked[name].within(made, rows)
+            before = self.values[name][rows]
+            made = np.round(self.values[total][rows] - self.summed(parts, rows) + before, SAME)
+            fits = self.asked[name].within(made, rows) & ((made >= 0) | (before < 0))
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
 
     def rounded(self, name: str, values: np.ndarray, how: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
