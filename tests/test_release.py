@@ -276,7 +276,7 @@ def test_ages_that_the_question_set_merges_are_drawn_from_their_shape():
     ],
 )
 def test_numbers_are_written_as_the_column_writes_them(answers, value, text):
-    assert Spelling.of(answers).write(value) == text
+    assert Spelling.of(answers).write(np.array([value])) == [text]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_numbers_are_written_as_the_column_writes_them(answers, value, text):
 )
 def test_dates_are_written_as_the_column_writes_them(form, answers, text):
     day = pd.Timestamp("2021-03-07").toordinal() + (6 * 60 + 5) / 1440
-    assert DaySpelling.of(form, answers).write(day) == text
+    assert DaySpelling.of(form, answers).write(np.array([day])) == [text]
 
 
 def test_heaps_and_rounding_stay_as_they_are():

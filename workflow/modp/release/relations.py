@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from modp.survey.questions import Relation
 
@@ -46,7 +47,7 @@ class Kept:
 
 def numbers_of(answers: np.ndarray, read: Callable[[str], float | None]) -> np.ndarray:
     """Return the numbers among answers, float64 of their shape, NaN where one is none."""
-    kinds, which = np.unique(answers.astype(str), return_inverse=True)
+    which, kinds = pd.factorize(answers)
     values = [read(kind) for kind in kinds.tolist()]
     return np.array([np.nan if value is None else value for value in values], float)[which]
 
@@ -67,7 +68,7 @@ def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: M
     names = dict.fromkeys(name for relation in relations for name in relation.names)
     mending = _Mending(relations, answers, asked, {name: np.zeros(0) for name in names})
     for name in names:
-        mending.values[name] = numbers_of(answers[name], asked[name].read)
+        mending.known[name] = numbers_of(answers[name], asked[name].read)
     for _ in range(TRIES):
         mending.sum_inside()
         if not mending.redrawn():
@@ -77,11 +78,11 @@ def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: M
     for _ in range(len(relations) + 1):
         for relation in relations:
             mending.set(relation)
-    every = np.arange(len(next(iter(mending.values.values()), ())))
+    every = np.arange(len(next(iter(mending.known.values()), ())))
     moved = {}
     for name in names:
-        known = np.isfinite(mending.values[name])
-        left = int((known & ~asked[name].within(mending.values[name], every)).sum())
+        known = np.isfinite(mending.known[name])
+        left = int((known & ~asked[name].within(mending.known[name], every)).sum())
         if left:
             moved[name] = left
     return Kept(moved, len(mending.broken_by_any()))
@@ -94,7 +95,7 @@ class _Mending:
     relations: Sequence[Relation]
     answers: dict[str, np.ndarray]
     asked: Mapping[str, Numbers]
-    values: dict[str, np.ndarray]
+    known: dict[str, np.ndarray]
 
     @property
     def totals(self) -> set[str]:
@@ -102,7 +103,7 @@ class _Mending:
 
     def broken(self, relation: Relation) -> np.ndarray:
         """The rows in which a relation between numbers does not hold."""
-        first, *others = (self.values[name] for name in relation.names)
+        first, *others = (self.known[name] for name in relation.names)
         if relation.sign == "<=":
             return np.flatnonzero(first > others[0])
         parts = np.column_stack(others)
@@ -115,7 +116,7 @@ class _Mending:
 
     def put(self, name: str, rows: np.ndarray, texts: np.ndarray) -> None:
         self.answers[name][rows] = texts
-        self.values[name][rows] = numbers_of(texts, self.asked[name].read)
+        self.known[name][rows] = numbers_of(texts, self.asked[name].read)
 
     def sum_inside(self) -> None:
         """Let totals be the sums of their parts where these are of the totals' categories."""
@@ -128,7 +129,7 @@ class _Mending:
                 self.put(total, rows[fits], self.asked[total].write(summed[fits]))
 
     def summed(self, parts: Sequence[str], rows: np.ndarray) -> np.ndarray:
-        return np.round(np.nansum(np.column_stack([self.values[p][rows] for p in parts]), axis=1), SAME)
+        return np.round(np.nansum(np.column_stack([self.known[p][rows] for p in parts]), axis=1), SAME)
 
     def redrawn(self) -> bool:
         """Draw anew what breaks a relation, but no total; return whether anything did."""
@@ -150,7 +151,7 @@ class _Mending:
             return
         for name, other, rounded in self.ways(relation):
             rows = self.broken(relation)
-            made = self.rounded(name, self.values[other][rows], rounded)
+            made = self.rounded(name, self.known[other][rows], rounded)
             fits = self.asked[name].within(made, rows)
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
 
@@ -162,7 +163,7 @@ class _Mending:
             self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
             return
         name, other, rounded = self.ways(relation)[0]
-        made = self.rounded(name, self.values[other][rows], rounded)
+        made = self.rounded(name, self.known[other][rows], rounded)
         self.put(name, rows, self.asked[name].write(made))
 
     def ways(self, relation: Relation) -> list[tuple[str, str, Callable[[np.ndarray], np.ndarray]]]:
@@ -177,9 +178,9 @@ class _Mending:
         total, *parts = relation.names
         for name in parts:
             rows = self.broken(relation)
-            rows = rows[np.isfinite(self.values[name][rows])]
-            before = self.values[name][rows]
-            made = np.round(self.values[total][rows] - self.summed(parts, rows) + before, SAME)
+            rows = rows[np.isfinite(self.known[name][rows])]
+            before = self.known[name][rows]
+            made = np.round(self.known[total][rows] - self.summed(parts, rows) + before, SAME)
             fits = self.asked[name].within(made, rows) & ((made >= 0) | (before < 0))
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
 
