@@ -1,5 +1,6 @@
 """Synthetic codes become a table in the input's own form, in which no rare true answer stands."""
 
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -11,17 +12,22 @@ from conftest import question_set, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modp.__main__ import main
 from modp.base import seeds
 from modp.base.config import check
+from modp.base.errors import InputError
 from modp.cli.selected import Selected, as_in_files, selected
 from modp.files.raw import raw
 from modp.files.table import BLANK, Column, Table
 from modp.files.write import write
+from modp.measures.table import RATIO, measures_of
+from modp.pipeline.params import Released as ReleasedParams
 from modp.pums.read import read as read_pums
 from modp.pums.where import Dataset
 from modp.release import values
 from modp.release.assembled import BESIDES, Released, Source, released
 from modp.release.days import DaySpelling
+from modp.release.public import public_pools
 from modp.release.ranges import holds
 from modp.release.values import RARITY, Range, Spelling
 from modp.survey import coding
@@ -270,7 +276,7 @@ def test_ages_that_the_question_set_merges_are_drawn_from_their_shape():
     ],
 )
 def test_numbers_are_written_as_the_column_writes_them(answers, value, text):
-    assert Spelling.of(answers).write(value) == text
+    assert Spelling.of(answers).write(np.array([value])) == [text]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +294,7 @@ def test_numbers_are_written_as_the_column_writes_them(answers, value, text):
 )
 def test_dates_are_written_as_the_column_writes_them(form, answers, text):
     day = pd.Timestamp("2021-03-07").toordinal() + (6 * 60 + 5) / 1440
-    assert DaySpelling.of(form, answers).write(day) == text
+    assert DaySpelling.of(form, answers).write(np.array([day])) == [text]
 
 
 def test_heaps_and_rounding_stay_as_they_are():
@@ -501,3 +507,189 @@ def test_files_of_an_older_vintage_come_back_in_its_codes_from_all_files(tmp_pat
     again = made.table["JWTR"].words.filled("0").astype(int)
     trams = (source.records.codes[:, 1] == 2).sum()
     assert trams == (again == 4).sum(), "JWTRNS 3 was 4 in JWTR"
+
+
+STEP_QUESTIONS = {
+    "name": "t",
+    "title": "t",
+    "questions": [
+        {"name": "A", "label": "A", "numbers": {"cuts": [10, 20, 30]}},
+        {"name": "B", "label": "B", "categories": {"x": "x", "y": {"label": "y", "values": ["y", "yy"]}}},
+    ],
+}
+
+
+@pytest.fixture
+def step(tmp_path):
+    """Runs the step on a small table; options in which it differs are given."""
+    rng = np.random.default_rng(1)
+    files = {
+        "people": pd.DataFrame({"ID": range(500), "A": rng.integers(0, 40, 500), "W": 3.0, "B": "x"}),
+        "public": pd.DataFrame({"ID": range(200), "A": rng.choice([1, 11, 21, 31], 200), "W": 2.0, "B": "y"}),
+    }
+    files["people"].loc[::2, "B"] = "yy"
+    files["public"].loc[::2, "B"] = "x"
+    for name, frame in files.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    content = {"title": "t", "questions": "t", "files": ["people.csv"], "table": {}, "weight": "W"}
+    yamls = {"dataset": {**content, "other_columns": {"ID": "identifier"}}, "questions": STEP_QUESTIONS}
+    for name, made in yamls.items():
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(made))
+    data, questions = check(yamls["dataset"], Dataset, "d"), check(STEP_QUESTIONS, QuestionSet, "q")
+    paths = [tmp_path / "people.csv"]
+    chosen = selected(paths, [], data, questions, 0.2, 1, lambda _: None)
+    codes, codebook = coding.code(chosen.answers, questions, seeds.generator(1, "deciles"), None, chosen.kept)
+    kept = Records(codes[chosen.kept], codebook)
+    (tmp_path / "codebook.json").write_text(codebook.to_json())
+    kept.write(tmp_path / "records.parquet")
+    none = {"record": np.full(len(kept), np.nan), "entropy_bits": np.full(len(kept), np.nan)}
+    kept.write(tmp_path / "synthetic.parquet", none)
+    unknown = {name: [np.nan, np.nan] for m in measures_of() for name in (m.key, f"{RATIO}{m.key}")}
+    rows = {**unknown, "model": ["", "m"], "variant": ["", "r"], "cells": "all", "median": [0.1, 0.2]}
+    for name in ("accuracy", "privacy"):
+        pd.DataFrame(rows).to_parquet(tmp_path / f"{name}.parquet")
+    (tmp_path / "metrics.json").write_text("{}")
+    (tmp_path / "warnings.json").write_text("{}")
+    plain = {
+        **{name: tmp_path / f"{name}.yaml" for name in ("dataset", "questions")},
+        **{name: tmp_path / f"{name}.parquet" for name in ("records", "synthetic", "accuracy", "privacy")},
+        **{name: tmp_path / f"{name}.json" for name in ("codebook", "metrics", "warnings")},
+        **{"files": tmp_path / "people.csv", "share": 0.2, "seed": 1, "zeros": "sample", "name": "m"},
+        **{"model": {"family": "stationary"}, "row": {"model": "m", "name": "r", "sweeps": 5}},
+        "out": tmp_path / "release" / "README.md",
+    }
+
+    def run(*flags: str, **options: object) -> int:
+        words = ["release", "--log", str(tmp_path / "log"), *flags]
+        for name, value in {**plain, **options}.items():
+            words += [f"--{name}", json.dumps(value) if isinstance(value, dict) else str(value)]
+        return main(words)
+
+    return run
+
+
+def test_the_folder_holds_the_table_and_its_page(step, tmp_path):
+    assert step() == 0
+    folder = tmp_path / "release"
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "people.csv"]
+    made = pd.read_csv(folder / "people.csv")
+    assert made.columns.tolist() == ["ID", "A", "W", "B"]
+    true = pd.read_csv(tmp_path / "people.csv")
+    assert made.dtypes.tolist() == true.dtypes.tolist()
+    assert made["W"].sum() == pytest.approx(1500, rel=1e-3)
+    assert not set(made["ID"]) & set(true["ID"])
+    page = (folder / "README.md").read_text()
+    for said in (
+        "No row is a person",
+        "measures on these records, not guarantees",
+        "What it does not protect",
+    ):
+        assert said in page
+
+
+def test_what_is_warned_of_is_released_only_on_demand(step, tmp_path):
+    (tmp_path / "warnings.json").write_text(json.dumps({"m/r": ["copies people: all of them"]}))
+    assert step() == 1
+    assert "m/r is not released:\n  copies people: all of them" in (tmp_path / "log").read_text()
+    assert not (tmp_path / "release").exists()
+    assert step("--despite-warnings") == 0
+    assert "**copies people: all of them**" in (tmp_path / "release" / "README.md").read_text()
+
+
+def test_a_release_that_is_cut_off_leaves_nothing(step, tmp_path, monkeypatch):
+    def cut(path: Path, *_: object) -> None:
+        path.write_text("ID,A")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("modp.cli.release.write", cut)
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert not [path for path in tmp_path.iterdir() if "release" in path.name]
+
+
+def test_public_answers_are_a_public_tables(step, tmp_path):
+    assert step(values="public", public=tmp_path / "public.csv") == 0
+    made = pd.read_csv(tmp_path / "release" / "people.csv")
+    assert set(made["A"]) == {1, 11, 21, 31}
+    assert set(made["B"]) == {"x", "y"}
+    assert made["W"].sum() == pytest.approx(1500, rel=1e-3)
+    assert step(values="public") == 1
+    assert step(public=tmp_path / "public.csv") == 1
+
+
+PRIVATE = {
+    "model": {"family": "private", "epsilon": 1.0, "delta": 1e-5},
+    "row": {"model": "m", "name": "r"},
+}
+
+
+def test_of_a_model_with_a_guarantee_nothing_else_than_public_answers_is_released(step, tmp_path):
+    assert step(**PRIVATE) == 1
+    assert "Name a public table" in (tmp_path / "log").read_text()
+    people = tmp_path / "people.csv"
+    people.write_text("not to be read")
+    assert step(**PRIVATE, values="public", public=tmp_path / "public.csv") == 0
+    made = pd.read_csv(tmp_path / "release" / "public.csv")
+    assert set(made["A"]) == {1, 11, 21, 31}
+    assert made["W"].sum() == pytest.approx(400, rel=1e-3)
+    page = (tmp_path / "release" / "README.md").read_text()
+    assert "differential privacy holds" in page
+    assert "What was measured\n" not in page
+    assert " 400 true records" not in page
+    small = pd.read_csv(tmp_path / "public.csv").query("A != 21")
+    small.to_csv(tmp_path / "public.csv", index=False)
+    assert step(**PRIVATE, values="public", public=tmp_path / "public.csv") == 1
+    assert "A=3 (20 to 29)" in (tmp_path / "log").read_text()
+
+
+def test_a_public_table_of_deciles_and_blanks_is_told_by_category():
+    true = table_of(A=[None] * 50 + AMOUNTS, B=[None if k % 3 else f"{k % 4}" for k in range(450)])
+    recipes = [
+        {"name": "A", "label": "A", "missing": "none", "deciles": {"of": "known"}},
+        {"name": "B", "label": "B", "categories": {0: "zero", 1: {"label": "more", "values": "blank, 1..3"}}},
+    ]
+    source = source_of(true, question_set(*recipes, other()))
+    public = table_of(A=[None, 1, *sorted(AMOUNTS)[::7], 10**7], B=[None, *("0123" * 15)][: 2 + 58 + 1])
+    answers = raw(public, source.questions, "t")
+    rows = np.arange(len(public))
+    pools = public_pools(public, rows, answers, source.questions, source.records.codebook, {})
+    assert pools["A"][0].texts == ("",)
+    assert "1" in pools["A"][1].texts
+    assert "10000000" in pools["A"][10].texts
+    assert sum(len(pool.texts) for pool in pools["A"]) >= len({*texts(public, "A")})
+    assert pools["B"][0].texts == ("0",)
+    assert set(pools["B"][1].texts) == {"", "1", "2", "3"}
+
+
+def test_params_name_a_public_table_where_values_are_public():
+    assert check({"values": "public", "public": "a.csv"}, ReleasedParams, "p").public == "a.csv"
+    for content in ({"values": "public"}, {"public": "a.csv"}):
+        with pytest.raises(InputError, match="go together"):
+            check(content, ReleasedParams, "p")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [["A <= B"], ["A = B + C"], ["A = B + C", "B <= A"], ["B <= C", "C <= A"]],
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_relations_hold_among_answers_that_know_nothing_of_one_another(wanted, seed):
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(np.arange(10, 150), seed % 4, replace=False)).tolist()
+    answers = {name: [None, *rng.integers(0, 200, 80).tolist()] for name in "ABC"}
+    recipes = [{**numbers_question(name, *cuts), "missing": "none"} for name in "ABC"]
+    source = source_of(table_of(**answers), question_set(*recipes, other(), relations=wanted))
+    codes = np.column_stack([rng.permutation(own) for own in source.records.codes.T])
+    made = released(codes, source, 1)
+    a, b, c = (np.array([float(t or "nan") for t in texts(made, name)]) for name in "ABC")
+    assert not any("do not hold together" in line for line in made.said)
+    if "A <= B" in wanted:
+        assert not (a > b).any()
+    if "A = B + C" in wanted:
+        known = np.isfinite(a) & (np.isfinite(b) | np.isfinite(c))
+        assert (a == np.nansum([b, c], axis=0))[known].all()
+    if "B <= A" in wanted:
+        assert not (b > a).any()
+    if "B <= C" in wanted:
+        assert not (b > c).any()
+        assert not (c > a).any()

@@ -159,7 +159,7 @@ class Synthesizer:
             found = drawing.pools(source.records.codes[:, q], size, column, source.rows)
             rng = seeds.generator(self.seed, "examples", question.name)
             asked = Asked.of(question, recipes[question.name], column)
-            texts = drawing.answers(self._examples(q), asked, found, rng)
+            texts = drawing.answers(self._examples(q), drawing.draws(asked, found), rng)
             self._answers[question.name] = drawing.column(column, texts)
 
     def _examples(self, q: int) -> np.ndarray:

@@ -6,13 +6,15 @@ import re
 import sys
 from pathlib import Path
 
+from snakemake.exceptions import WorkflowError
+
 # The code of this clone, also where the environment has another one's installed.
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
 from modp.pipeline import engines, stages, warm
 from modp.base.config import check, load
-from modp.base.errors import InputError
+from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.pipeline.params import Params
 from modp.pums.places import fips
@@ -150,6 +152,19 @@ def kind_of(figure):
 def drawn_from(figure):
     """The files that a figure is drawn from, in the order in which its kind reads them."""
     return [f"{RESULTS}/{file}" for file in kind_of(figure).files(FIGURES[figure][1], TRACED)]
+
+
+def released_rows():
+    """The rows to release, required only now: a file laid over params.yaml may have no such."""
+    for name in PARAMS.release.rows:
+        if name not in ROWS:
+            near = did_you_mean(name, ROWS)
+            raise WorkflowError(f"params.yaml: release.rows: no row {name!r} among 'rows'{near}")
+    if not PARAMS.release.rows:
+        raise WorkflowError(
+            "params.yaml names no row to release, as in release: {rows: [population/balanced]}"
+        )
+    return PARAMS.release.rows
 
 
 def finish(workflow):

@@ -44,4 +44,4 @@ rule release_row:
 rule release:
     """All rows that params.yaml names under release."""
     input:
-        expand(rules.release_row.output, row=PARAMS.release.rows),
+        lambda _: expand(rules.release_row.output, row=released_rows()),

@@ -77,7 +77,11 @@ class Released(Strict):
     despite_warnings: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
-    def _public_values_are_of_a_table(self) -> "Released":
+    def _says_what_goes_together(self) -> "Released":
+        for name in self.despite_warnings:
+            if name not in self.rows:
+                near = did_you_mean(name, self.rows)
+                raise ValueError(f"'despite_warnings' names {name!r}, which is not released{near}")
         if (self.values == "public") != (self.public is not None):
             raise ValueError("'values: public' and 'public' (the path of a table) go together")
         return self
@@ -201,11 +205,6 @@ class Params(Strict):
                 raise ValueError(f"the row {name} is listed twice under 'rows'")
         for name, figure in self.figures.items():
             self._check_figure(f"figures.{name}", figure)
-        for key in ("rows", "despite_warnings"):
-            for name in getattr(self.release, key):
-                if name not in self.names[1:]:
-                    near = did_you_mean(name, self.names[1:])
-                    raise ValueError(f"release.{key}: no row {name!r} among 'rows'{near}")
         if self.answers_by_blade:
             self._require_gate("answers_by_blade.model", self.answers_by_blade.model)
         return self

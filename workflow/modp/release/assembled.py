@@ -81,7 +81,7 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
     codes : (m, Q) of the synthetic records
     source : the true records, from whose answers values are drawn
     seed : of the order of the records, and of the values inside their categories
-    how : values are drawn: see :func:`modp.release.drawing.answers`
+    how : values are drawn: see :func:`modp.release.drawing.draws`
     """
     secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
@@ -118,17 +118,18 @@ def _answers(
     codebook = source.records.codebook
     recipes = {q.name: q for q in source.questions.questions}
     at = {name: q for q, name in enumerate(codebook.names)}
-    asked, pools = {}, {}
+    asked, of = {}, {}
     for question in codebook.questions:
         column = source.table[source.column_of.get(question.column, question.column)]
         asked[question.name] = Asked.of(question, recipes[question.name], column)
         own = source.records.codes[:, at[question.name]]
-        pools[question.name] = drawing.pools(own, len(question.categories), column, source.rows)
+        pools = drawing.pools(own, len(question.categories), column, source.rows)
+        public = source.public.get(question.name, ())
+        of[question.name] = drawing.draws(asked[question.name], pools, how, public)
     rngs = {name: seeds.generator(seed, *streams, "question", name) for name in at}
 
     def draw(name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        public = source.public.get(name, ())
-        return drawing.answers(codes[rows, at[name]], asked[name], pools[name], rngs[name], how, public)
+        return drawing.answers(codes[rows, at[name]], of[name], rngs[name])
 
     def within(name: str, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
         own = codes[rows, at[name]]
@@ -205,7 +206,8 @@ def _serials(column: Column, size: int) -> Column:
 def _one(column: Column) -> str:
     """The factor of amounts that are of one year already."""
     values = [numbers.number(text) or 0.0 for text in column.kinds.tolist()]
-    return Spelling.of(column.kinds.tolist()).write(MILLIONTHS if max(values) > MILLIONTHS_ABOVE else 1)
+    one = MILLIONTHS if max(values) > MILLIONTHS_ABOVE else 1
+    return Spelling.of(column.kinds.tolist()).write(np.array([one]))[0]
 
 
 def _weights(column: Column, size: int, rng: np.random.Generator) -> Column:
@@ -216,8 +218,9 @@ def _weights(column: Column, size: int, rng: np.random.Generator) -> Column:
     spelling = Spelling.of([text for text, value in zip(texts, known, strict=True) if value is not None])
     total = float(values @ column.counts)
     if np.any(values % 1):
-        return drawing.filled(column, spelling.write(round(total / max(size, 1), 6)), size)
+        mean = np.full(1, round(total / max(size, 1), 6))
+        return drawing.filled(column, spelling.write(mean)[0], size)
     low, more = divmod(round(total), max(size, 1))
-    made = np.full(size, spelling.write(low), object)
-    made[rng.choice(size, more, replace=False)] = spelling.write(low + 1)
-    return drawing.column(column, made)
+    made = np.full(size, float(low))
+    made[rng.choice(size, more, replace=False)] += 1
+    return drawing.column(column, np.array(spelling.write(made), object))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from modp.survey.numbers import ISO
 
 _ISO = re.compile(
@@ -41,8 +43,11 @@ class DaySpelling:
         most = Counter(shapes).most_common(1)
         return DaySpelling(form, bare, texts[shapes.index(most[0][0])] if most else "")
 
-    def write(self, value: float) -> str:
-        """Return the date of a number of days since year 1."""
+    def write(self, values: np.ndarray) -> list[str]:
+        """Return the dates of numbers of days since year 1, (m,)."""
+        return [self._date(value) for value in values.tolist()]
+
+    def _date(self, value: float) -> str:
         seconds = round((value - math.floor(value)) * 86400)
         moment = datetime.fromordinal(math.floor(value)) + timedelta(seconds=seconds)
         if self.form == ISO:

@@ -1,5 +1,6 @@
 """From codes back to answers: every question's column as the input's file writes it."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,7 @@ class Asked:
     def texts(self, made: np.ndarray) -> np.ndarray:
         """Return numbers (size,) as texts that the column might have, objects."""
         kinds, which = np.unique(made, return_inverse=True)
-        return np.array([self.spelling.write(value) for value in kinds.tolist()], object)[which]
+        return np.array(self.spelling.write(kinds), object)[which]
 
     @property
     def are_numbers(self) -> bool:
@@ -129,24 +130,40 @@ def _recode(asked: str, name: str) -> Mapping[int, int]:
     return found.recode if found else {}
 
 
-def answers(
-    codes: np.ndarray,
-    asked: Asked,
-    found: Sequence[Pool],
-    rng: np.random.Generator,
-    how: Inside = "shape",
-    public: Sequence[Pool] = (),
-) -> np.ndarray:
-    """Draw a raw answer for each synthetic record.
+Draw = Callable[[int, np.random.Generator], np.ndarray]
+"""Draws so many raw answers of one category: objects, texts as the column writes them, a blank empty."""
+
+
+def draws(
+    asked: Asked, found: Sequence[Pool], how: Inside = "shape", public: Sequence[Pool] = ()
+) -> Callable[[int], Draw]:
+    """Return how answers of each category are drawn, worked out when a category is first asked for.
 
     Parameters
     ----------
-    codes : (size,) of the synthetic records, in one question
     asked : the question
     found : its categories' raw answers among the true records
     how : numbers are drawn inside their class from its smoothed shape, uniformly, or as ``public``
     public : its categories' raw answers in a public table. Where it has none of a category, those of the
         true records are used, in their shape
+    """
+
+    @functools.cache
+    def of(k: int) -> Draw:
+        if how == "public" and public[k].texts:
+            return functools.partial(values.common, public[k].texts, public[k].counts)
+        return _of_category(asked, k, found[k], how)
+
+    return of
+
+
+def answers(codes: np.ndarray, of: Callable[[int], Draw], rng: np.random.Generator) -> np.ndarray:
+    """Draw a raw answer for each synthetic record.
+
+    Parameters
+    ----------
+    codes : (size,) of the synthetic records, in one question
+    of : how each category's are drawn, from :func:`draws`
 
     Returns
     -------
@@ -155,46 +172,51 @@ def answers(
     drawn = np.full(len(codes), "", object)
     for k in np.unique(codes).tolist():
         own = np.flatnonzero(codes == k)
-        if how == "public" and public[k].texts:
-            texts, counts = public[k].texts, public[k].counts
-            drawn[own] = np.array(texts, object)[rng.choice(len(texts), len(own), p=counts / counts.sum())]
-        else:
-            drawn[own] = _of_category(asked, k, found[k], len(own), rng, how)
+        drawn[own] = of(k)(len(own), rng)
     return drawn
 
 
-def _of_category(
-    asked: Asked, k: int, pool: Pool, size: int, rng: np.random.Generator, how: Inside
-) -> np.ndarray:
-    """Answers of one category; what its pool holds besides numbers comes in its share."""
+def _of_category(asked: Asked, k: int, pool: Pool, how: Inside) -> Draw:
+    """How answers of one category are drawn; what its pool holds besides numbers comes in its share."""
     parts = ranges(asked.question, asked.recipe, asked.question.categories[k])
-    if not pool.texts:
-        return _unseen(asked, k, parts, size, rng)
     known = [asked.read(text) if parts else None for text in pool.texts]
     amounts = np.array([math.nan if value is None else value for value in known])
     numeric = np.isfinite(amounts)
     if not _in_order(asked, k, parts, amounts[numeric], pool.counts[numeric]):
-        drawn = values.common(pool.texts, pool.counts, size, rng)
-        return _unseen(asked, k, parts, size, rng) if drawn is None else drawn
-    drawn = np.full(size, "", object)
-    chosen = rng.random(size) < pool.counts[numeric].sum() / pool.counts.sum()
-    if not chosen.all():
-        others = [text for text, number in zip(pool.texts, numeric, strict=True) if not number]
-        besides = values.common(others, pool.counts[~numeric], int((~chosen).sum()), rng)
-        drawn[~chosen] = "" if besides is None else besides
-    amounts, counts = _merged(amounts[numeric], pool.counts[numeric])
+        texts, counts = _shared(pool.texts, pool.counts)
+        return functools.partial(values.common, texts, counts) if texts else _unseen(asked, k, parts)
+    rising, counts = _merged(amounts[numeric], pool.counts[numeric])
     make = values.uniform if how == "uniform" else values.shape
-    drawn[chosen] = _written(asked, k, make(amounts, counts, parts[0], asked.grid), int(chosen.sum()), rng)
+    of_numbers = functools.partial(_written, asked, k, make(rising, counts, parts[0], asked.grid))
+    others = [text for text, number in zip(pool.texts, numeric, strict=True) if not number]
+    shared = _shared(others, pool.counts[~numeric])
+    return functools.partial(_mixed, of_numbers, counts.sum() / pool.counts.sum(), shared)
+
+
+def _shared(texts: Sequence[str], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Those answers that are not rare, and how many true records give each."""
+    kept = np.flatnonzero(counts >= RARITY)
+    return [texts[at] for at in kept.tolist()], counts[kept]
+
+
+def _mixed(
+    of_numbers: Draw, share: float, others: tuple[list[str], np.ndarray], size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Numbers in this share, and other answers; a blank where these are rare."""
+    drawn = np.full(size, "", object)
+    chosen = rng.random(size) < share
+    drawn[chosen] = of_numbers(int(chosen.sum()), rng)
+    if others[0] and not chosen.all():
+        drawn[~chosen] = values.common(*others, int((~chosen).sum()), rng)
     return drawn
 
 
-def _unseen(asked: Asked, k: int, parts: Sequence[Range], size: int, rng: np.random.Generator) -> np.ndarray:
-    """Answers of a category of which no true record may be seen."""
+def _unseen(asked: Asked, k: int, parts: Sequence[Range]) -> Draw:
+    """How answers of a category are drawn of which no true record may be seen."""
     if parts and (asked.recipe.numbers or asked.recipe.deciles):
-        return _written(
-            asked, k, values.blind(parts[0], asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0), size, rng
-        )
-    return _stated(asked, k, size, rng)
+        shape = values.blind(parts[0], asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0)
+        return functools.partial(_written, asked, k, shape)
+    return functools.partial(_stated, asked, k)
 
 
 def _in_order(asked: Asked, k: int, parts: Sequence[Range], amounts: np.ndarray, counts: np.ndarray) -> bool:

@@ -103,7 +103,8 @@ def stated(
             drawn[own] = options[at]
             continue
         low, high = closed[at - len(options)]
-        for row, number in zip(own, rng.integers(int(low), int(high) + 1, len(own)).tolist(), strict=True):
-            others = written.get(number, [number])
-            drawn[row] = spelling.write(others[int(rng.integers(len(others)))])
+        chosen = rng.integers(int(low), int(high) + 1, len(own)).tolist()
+        meant = [written.get(number, [number]) for number in chosen]
+        theirs = [others[int(rng.integers(len(others)))] for others in meant]
+        drawn[own] = spelling.write(np.array(theirs, float))
     return drawn

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from modp.survey.questions import Relation
 
@@ -46,7 +47,7 @@ class Kept:
 
 def numbers_of(answers: np.ndarray, read: Callable[[str], float | None]) -> np.ndarray:
     """Return the numbers among answers, float64 of their shape, NaN where one is none."""
-    kinds, which = np.unique(answers.astype(str), return_inverse=True)
+    which, kinds = pd.factorize(answers)
     values = [read(kind) for kind in kinds.tolist()]
     return np.array([np.nan if value is None else value for value in values], float)[which]
 
@@ -67,19 +68,21 @@ def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: M
     names = dict.fromkeys(name for relation in relations for name in relation.names)
     mending = _Mending(relations, answers, asked, {name: np.zeros(0) for name in names})
     for name in names:
-        mending.values[name] = numbers_of(answers[name], asked[name].read)
+        mending.known[name] = numbers_of(answers[name], asked[name].read)
     for _ in range(TRIES):
         mending.sum_inside()
         if not mending.redrawn():
             break
+    for relation in relations:
+        mending.set_inside(relation)
     for _ in range(len(relations) + 1):
         for relation in relations:
             mending.set(relation)
-    every = np.arange(len(next(iter(mending.values.values()), ())))
+    every = np.arange(len(next(iter(mending.known.values()), ())))
     moved = {}
     for name in names:
-        known = np.isfinite(mending.values[name])
-        left = int((known & ~asked[name].within(mending.values[name], every)).sum())
+        known = np.isfinite(mending.known[name])
+        left = int((known & ~asked[name].within(mending.known[name], every)).sum())
         if left:
             moved[name] = left
     return Kept(moved, len(mending.broken_by_any()))
@@ -92,7 +95,7 @@ class _Mending:
     relations: Sequence[Relation]
     answers: dict[str, np.ndarray]
     asked: Mapping[str, Numbers]
-    values: dict[str, np.ndarray]
+    known: dict[str, np.ndarray]
 
     @property
     def totals(self) -> set[str]:
@@ -100,7 +103,7 @@ class _Mending:
 
     def broken(self, relation: Relation) -> np.ndarray:
         """The rows in which a relation between numbers does not hold."""
-        first, *others = (self.values[name] for name in relation.names)
+        first, *others = (self.known[name] for name in relation.names)
         if relation.sign == "<=":
             return np.flatnonzero(first > others[0])
         parts = np.column_stack(others)
@@ -113,7 +116,7 @@ class _Mending:
 
     def put(self, name: str, rows: np.ndarray, texts: np.ndarray) -> None:
         self.answers[name][rows] = texts
-        self.values[name][rows] = numbers_of(texts, self.asked[name].read)
+        self.known[name][rows] = numbers_of(texts, self.asked[name].read)
 
     def sum_inside(self) -> None:
         """Let totals be the sums of their parts where these are of the totals' categories."""
@@ -126,7 +129,7 @@ class _Mending:
                 self.put(total, rows[fits], self.asked[total].write(summed[fits]))
 
     def summed(self, parts: Sequence[str], rows: np.ndarray) -> np.ndarray:
-        return np.round(np.nansum(np.column_stack([self.values[p][rows] for p in parts]), axis=1), SAME)
+        return np.round(np.nansum(np.column_stack([self.known[p][rows] for p in parts]), axis=1), SAME)
 
     def redrawn(self) -> bool:
         """Draw anew what breaks a relation, but no total; return whether anything did."""
@@ -141,36 +144,44 @@ class _Mending:
             self.put(name, rows, self.asked[name].redraw(rows))
         return bool(rows_of)
 
-    def set(self, relation: Relation) -> None:
-        """Set one number of each record in which a relation does not hold."""
+    def set_inside(self, relation: Relation) -> None:
+        """Set one number of each record in which a relation does not hold, if it stays in its category."""
         if relation.sign == "=":
             self.set_part(relation)
-            total, *parts = relation.names
-            rows = self.broken(relation)
-            self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
             return
-        smaller, greater = relation.names
-        ways = [(smaller, greater, np.floor), (greater, smaller, np.ceil)]
-        ways = [way for way in ways if way[0] not in self.totals] or ways
-        for name, other, rounded in ways:
+        for name, other, rounded in self.ways(relation):
             rows = self.broken(relation)
-            made = self.rounded(name, self.values[other][rows], rounded)
+            made = self.rounded(name, self.known[other][rows], rounded)
             fits = self.asked[name].within(made, rows)
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
-        name, other, rounded = ways[0]
+
+    def set(self, relation: Relation) -> None:
+        """Make up a total, or lower what is too great; repeated, this ends where nothing is broken."""
         rows = self.broken(relation)
-        made = self.rounded(name, self.values[other][rows], rounded)
+        if relation.sign == "=":
+            total, *parts = relation.names
+            self.put(total, rows, self.asked[total].write(self.summed(parts, rows)))
+            return
+        name, other, rounded = self.ways(relation)[0]
+        made = self.rounded(name, self.known[other][rows], rounded)
         self.put(name, rows, self.asked[name].write(made))
 
+    def ways(self, relation: Relation) -> list[tuple[str, str, Callable[[np.ndarray], np.ndarray]]]:
+        """Which number may be set to which, rounded how; a total if nothing else."""
+        smaller, greater = relation.names
+        ways: list[tuple[str, str, Callable[[np.ndarray], np.ndarray]]]
+        ways = [(smaller, greater, np.floor), (greater, smaller, np.ceil)]
+        return [way for way in ways if way[0] not in self.totals] or ways
+
     def set_part(self, relation: Relation) -> None:
-        """Let one part make up for the others, where that leaves it in its category."""
+        """Let one part make up for the others, without a sign that it had not."""
         total, *parts = relation.names
         for name in parts:
             rows = self.broken(relation)
-            rows = rows[np.isfinite(self.values[name][rows])]
-            others = self.summed(parts, rows) - self.values[name][rows]
-            made = np.round(self.values[total][rows] - others, SAME)
-            fits = self.asked[name].within(made, rows)
+            rows = rows[np.isfinite(self.known[name][rows])]
+            before = self.known[name][rows]
+            made = np.round(self.known[total][rows] - self.summed(parts, rows) + before, SAME)
+            fits = self.asked[name].within(made, rows) & ((made >= 0) | (before < 0))
             self.put(name, rows[fits], self.asked[name].write(made[fits]))
 
     def rounded(self, name: str, values: np.ndarray, how: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

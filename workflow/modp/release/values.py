@@ -24,6 +24,9 @@ STEPS = (1, 5)
 NEARLY = 1e-9
 """What floating point may add to a multiple of a step."""
 
+LARGEST = 2.0**62
+"""Below which whole numbers are written by way of integers."""
+
 DIGITS = 15
 """Of a number, that are calculated with."""
 
@@ -58,11 +61,20 @@ class Spelling:
         even = len(padded) == 1 and min(map(len, digits)) >= min(padded)
         return Spelling(padded.pop() if even else 0, decimals, bool(below) and not any(below))
 
-    def write(self, value: float) -> str:
-        """Return a number as the column writes it, with more decimals where it has more."""
-        value += 0.0  # no negative zero
-        whole = self.decimals is not None and abs(round(value, self.decimals) - value) < NEARLY
-        text = f"{value:.{self.decimals}f}" if whole else numbers.amount(value)
+    def write(self, values: np.ndarray) -> list[str]:
+        """Return numbers (m,) as the column writes them, with more decimals where they have more."""
+        values = values + 0.0  # no negative zero
+        if self.decimals is None:
+            texts = [numbers.amount(value) for value in values.tolist()]
+        elif self.decimals == 0 and not np.any(values % 1) and np.all(np.abs(values) < LARGEST):
+            texts = [str(value) for value in values.astype(np.int64).tolist()]
+        else:
+            whole = np.abs(np.round(values, self.decimals) - values) < NEARLY
+            pairs = zip(values.tolist(), whole.tolist(), strict=True)
+            texts = [f"{v:.{self.decimals}f}" if fits else numbers.amount(v) for v, fits in pairs]
+        return [self._filled(text) for text in texts] if self.width or self.bare else texts
+
+    def _filled(self, text: str) -> str:
         sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
         if self.bare and digits.startswith("0."):
             digits = digits[1:]
@@ -73,27 +85,9 @@ def _padded(digits: str) -> bool:
     return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
 
 
-def common(
-    texts: Sequence[str], counts: np.ndarray, size: int, rng: np.random.Generator, rarity: int = RARITY
-) -> np.ndarray | None:
-    """Draw from those raw answers of a category that so many true records share, in their shares.
-
-    Parameters
-    ----------
-    texts : m raw answers of the category
-    counts : (m,), how many true records give each
-    size : answers to draw
-    rarity : answers that fewer records give do not come back
-
-    Returns
-    -------
-    objects (size,); None if no answer is so common
-    """
-    kept = np.flatnonzero(counts >= rarity)
-    if not len(kept):
-        return None
-    chosen = rng.choice(len(kept), size, p=counts[kept] / counts[kept].sum())
-    return np.array(texts, object)[kept[chosen]]
+def common(texts: Sequence[str], counts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from answers (m,), objects (size,), in the shares of the records that give each."""
+    return np.array(texts, object)[rng.choice(len(texts), size, p=counts / counts.sum())]
 
 
 @dataclass(frozen=True)
@@ -233,9 +227,9 @@ def grid_of(texts: Sequence[str]) -> tuple[float, ...]:
     The first is the smallest by which they can differ, but at least 1e-15 of the largest, which is as fine
     as can be calculated with.
     """
-    known = [Decimal(text) for text in texts]
-    after = max((-int(number.normalize().as_tuple().exponent) for number in known), default=0)
-    before = max((number.adjusted() + 1 for number in known if number), default=1)
+    exact = [text if "e" not in text.lower() else f"{Decimal(text):f}" for text in texts]
+    after = max((len(text.partition(".")[2].rstrip("0")) for text in exact), default=0)
+    before = len(f"{max((abs(float(text)) for text in exact), default=1):.0f}")
     finest = -max(0, min(after, DIGITS - before))
     return tuple(float(f"{factor}e{k}") for k in range(finest, before) for factor in STEPS) or (1.0,)
 
