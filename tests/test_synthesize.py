@@ -18,6 +18,8 @@ from modp.base.errors import InputError
 from modp.base.output import Log
 from modp.cli import synthesize
 
+pytestmark = pytest.mark.pipeline
+
 
 def survey(rows: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(16)

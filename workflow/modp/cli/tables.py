@@ -30,7 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--summaries", type=Path, nargs="+", required=True, help="one file a row")
     parser.add_argument("--privacy", type=Path, nargs="+", required=True, help="one file a row but the first")
-    parser.add_argument("--attacks", type=Path, nargs="+", required=True, help="a file a row, then marginals")
+    parser.add_argument(
+        "--attacks",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="a file a row, then marginals, if there",
+    )
     parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
@@ -70,7 +76,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     table = accuracy.with_published(table, _published(options.published, dataset, options.dataset))
     three_way = accuracy.three_way_table(rows)
     hidden = privacy.privacy_table(_read(options.rows[1:], options.privacy))
-    attacked = attacks.attacks_table(_read([*options.rows, MARGINALS], options.attacks))
+    known = [*options.rows, MARGINALS][: len(options.attacks)]
+    attacked = attacks.attacks_table(_read(known, options.attacks))
     mixed = mixing.mixing_table(_read(options.mixing_of, options.mixing))
     asked = answers.questions_table(codebook)
 
