@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from modp.survey.records import one_hot
+from modp.base.loops import compiled
 
 PAIRS_AT_ONCE = 1 << 24
 """Pairs of records whose shared answers are held in memory."""
@@ -25,15 +25,12 @@ def at_least(table: np.ndarray, points: np.ndarray, agreeing: np.ndarray) -> np.
     """
     found = np.zeros(len(points), np.int64)
     for some, shared in agreements(table, points):
-        found[some] = [np.count_nonzero(row) for row in shared >= agreeing[some, None]]
+        found[some] = _at_least(shared, agreeing[some].astype(np.int16))
     return found
 
 
 def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Count the answers that records share with those of a table, some records at a time.
-
-    The product of one-hot records is the number of shared answers. Its float32 sums hold whole
-    numbers up to Q, hence exactly, in whatever order they are taken.
 
     Parameters
     ----------
@@ -42,12 +39,35 @@ def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, n
 
     Yields
     ------
-    which points, and float32 of shape (some, n): the answers that each shares with each table's row
+    which points, and int16 of shape (some, n): the answers that each shares with each table's row
     """
-    sizes = np.maximum(table.max(axis=0, initial=0), points.max(axis=0, initial=0)).astype(np.int64) + 1
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows = one_hot(table, starts).T
+    questions = np.ascontiguousarray(table.T, np.int16)
     step = max(PAIRS_AT_ONCE // max(len(table), 1), 1)
     for first in range(0, len(points), step):
         some = slice(first, first + step)
-        yield some, one_hot(points[some], starts) @ rows
+        yield some, _counted(questions, np.ascontiguousarray(points[some], np.int16))
+
+
+@compiled
+def _at_least(shared, agreeing):
+    """How many of each row, int64 (some,)."""
+    found = np.zeros(len(shared), np.int64)
+    for i in range(len(shared)):
+        row, least, number = shared[i], agreeing[i], 0
+        for j in range(len(row)):
+            number += row[j] >= least
+        found[i] = number
+    return found
+
+
+@compiled
+def _counted(questions, points):
+    """The inner loop is over the table's rows, so that many are compared by one instruction."""
+    shared = np.zeros((len(points), questions.shape[1]), np.int16)
+    for i in range(len(points)):
+        own = shared[i]
+        for q in range(len(questions)):
+            answer, row = points[i, q], questions[q]
+            for j in range(len(own)):
+                own[j] += np.int16(row[j] == answer)
+    return shared
