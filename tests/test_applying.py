@@ -182,3 +182,38 @@ def test_a_data_set_names_the_codebook_it_is_coded_under(tmp_path: Path):
         where.codebook_path(dataset(codebook="mine"), results)
     with pytest.raises(InputError, match="those of 'codebook' are made already"):
         dataset(codebook="other", unknown="category")
+
+
+def test_a_model_of_other_records_draws_from_these(tmp_path):
+    rich = {"KIND": whole([2, 1, 1] * 40), "MONEY": whole(list(range(0, 1200, 10)))}
+    two = question_set(KIND, MONEY)
+    ours = {name: values for name, values in OURS.items() if name in rich}
+    codes, book = coding.code(ours, two, rng())
+    (tmp_path / "codebook.json").write_text(book.to_json())
+    for name, part in {"ours": codes, "theirs": coding.apply(rich, two, book, rng())}.items():
+        Records(part, book).write(tmp_path / f"{name}.parquet")
+
+    def fit(records: str, folder: str, **keys: object) -> int:
+        at = tmp_path / folder
+        model = json.dumps({"family": "stationary", "triples": 0, "most_windows": 1, **keys})
+        given = ["--records", tmp_path / records, "--codebook", tmp_path / "codebook.json", "--seed", "1"]
+        made = ["--weights", at / "m/model.safetensors", "--history", at / "m/history.parquet"]
+        made += ["--plot", at / "plots/history/m.csv", "--log", tmp_path / "log"]
+        return main(list(map(str, ["fit", "--name", "m", "--model", model, *given, *made])))
+
+    assert fit("ours.parquet", "a") == 0
+    assert fit("theirs.parquet", "b", fitted=str(tmp_path / "a/m")) == 0
+    weights = [(tmp_path / run / "m/model.safetensors").read_bytes() for run in "ab"]
+    assert weights[0] == weights[1]
+    assert fit("theirs.parquet", "c", fitted=str(tmp_path / "nowhere/m")) == 1
+    assert "no folder of a fitted model" in (tmp_path / "log").read_text()
+    row = json.dumps({"model": "m", "name": "r", "sweeps": 2})
+    given = ["--records", tmp_path / "theirs.parquet", "--codebook", tmp_path / "codebook.json", "--row", row]
+    given += ["--weights", tmp_path / "b/m/model.safetensors", "--family", "stationary", "--name", "m/r"]
+    assert main(list(map(str, ["draw", *given, "--seed", "1", "--out", tmp_path / "s.parquet"]))) == 0
+    assert len(Records.read(tmp_path / "s.parquet", book)) == 120
+    (tmp_path / "codebook.json").write_text(
+        coding.code(rich, question_set(MERGED, MONEY), rng())[1].to_json()
+    )
+    assert fit("theirs.parquet", "d", fitted=str(tmp_path / "a/m")) == 1
+    assert "other questions or categories" in (tmp_path / "log").read_text()

@@ -109,6 +109,12 @@ def weights_of(row):
     return f"{RESULTS}/{row.partition('/')[0]}/model.safetensors"
 
 
+def fitted_elsewhere(model):
+    """The weights of another run's model that is taken instead of a fit."""
+    folder = PARAMS.models[model].fitted
+    return [f"{folder}/model.safetensors"] if folder else []
+
+
 def family_of(name):
     """The name of a model's or row's family, for the command line."""
     return PARAMS.family_of(name).name

@@ -3,6 +3,7 @@ rule fit:
     input:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
+        fitted=lambda w: fitted_elsewhere(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",

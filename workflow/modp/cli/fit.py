@@ -1,10 +1,14 @@
 """Fit a model of any family."""
 
 import argparse
+import shutil
 from pathlib import Path
 
+from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, recipe_of, work_of
+from modp.models.family import Family
+from modp.survey.codebook import Codebook
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +25,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Fit, from a checkpoint if a killed run left one; then write weights and history."""
     records = coded(options.records, options.codebook)
     family, recipe = recipe_of(options)
+    if recipe.fitted:
+        _take(Path(recipe.fitted), family, records.codebook, options)
+        log(f"{options.name}: taken from {recipe.fitted}, without a fit")
+        return
     work = work_of(options, log, options.weights.with_name(".checkpoint.safetensors"))
     fitted = family.fit(records, recipe, work)
     with written(options.history) as path:
@@ -32,3 +40,20 @@ def run(options: argparse.Namespace, log: Log) -> None:
     assert work.checkpoint
     work.checkpoint.unlink(missing_ok=True)
     log(f"{work.name}: {fitted.said}")
+
+
+def _take(folder: Path, family: Family, codebook: Codebook, options: argparse.Namespace) -> None:
+    """Copy a model of another run; raise InputError if it is not there, or of another codebook."""
+    plot = folder.parent / "plots" / "history" / f"{folder.name}.csv"
+    files = {options.weights: folder / "model.safetensors", options.history: folder / "history.parquet"}
+    files[options.plot] = plot
+    lacking = [str(path) for path in files.values() if not path.is_file()]
+    if lacking:
+        raise InputError(
+            f"{options.name}: fitted: {folder} is no folder of a fitted model: "
+            f"{', '.join(lacking)} is not there"
+        )
+    family.load(folder / "model.safetensors", codebook)
+    for target, path in files.items():
+        with written(target) as part:
+            shutil.copyfile(path, part)

@@ -25,9 +25,14 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
 class Recipe(Strict):
-    """What params.yaml says of a model; each family adds keys of its own."""
+    """What params.yaml says of a model; each family adds keys of its own.
+
+    ``fitted`` names the folder of a model that another run has fitted, which is taken instead of a fit: to
+    records of the same codebook (``codebook`` in the dataset YAML).
+    """
 
     family: str
+    fitted: str | None = None
 
 
 class Row(Strict):

@@ -28,7 +28,7 @@ STEPS = {
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),
-    "fit": Step("fit a model", ("fit",)),
+    "fit": Step("fit a model", ("fit", "load")),
     "instances": Step("draw a model's instances, from which rows are made", ("load", "instances", "gates")),
     "draw": Step("draw one row of the accuracy table from its model", ("load", "draw")),
     "measure": Step("measure one synthetic table: crosstabs, crowds, attacks", ("load",)),

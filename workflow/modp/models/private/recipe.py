@@ -38,6 +38,7 @@ class PrivateRecipe(Recipe, Spending):
     delta: float = Field(gt=0, lt=1)
     public_edges: bool = False
     noise: Literal["secret", "seeded"] = "secret"
+    fitted: None = None  # its one table is of the people whom it was fitted to
 
 
 class PrivateRow(Row):
