@@ -37,8 +37,7 @@ rule all:
 
 
 onstart:
-    if workflow.is_main_process:
-        where.claim_results(RESULTS, DATASET_YAML)
+    claim(workflow)
     if engines.starts_jobs_here(workflow):
         WARM.start()
 

@@ -349,6 +349,9 @@ RULES = """
 from modp.pipeline import engines, warm
 WARM = warm.Server()
 
+def claim(workflow):
+    pass
+
 def finish(workflow):
     print("finished")
 

@@ -173,6 +173,12 @@ def released_rows():
     return PARAMS.release.rows
 
 
+def claim(workflow):
+    """Leave a note of whose results these are, before anything is made."""
+    if workflow.is_main_process:
+        where.claim_results(RESULTS, DATASET_YAML)
+
+
 def finish(workflow):
     """Say what was made, and let DVC record it, after a run of everything."""
     if engines.ran_everything(workflow) and not engines.inside_dvc():

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from modp.figures import style
 from modp.figures.given import Given
-from modp.measures.crowds import effective_multiplicity
+from modp.measures.effective import effective_multiplicity
 from modp.measures.ends import BOOTSTRAP
 
 BITS_LIMIT, BITS_BINS = 25.0, 50

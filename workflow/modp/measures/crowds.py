@@ -5,17 +5,6 @@ import numpy as np
 from modp.crosstabs.agreements import at_least
 
 
-def effective_multiplicity(multiplicity: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """Return log10(multiplicity × 2**bits), which cannot overflow (paper, Figure 15).
-
-    Parameters
-    ----------
-    multiplicity : shape (n,), number of true records identical to each one
-    bits : shape (n,), entropy with which each one's synthetic partner was drawn
-    """
-    return np.log10(multiplicity) + bits * np.log10(2)
-
-
 def causal_rank(
     true: np.ndarray, synthetic: np.ndarray, record: np.ndarray, chosen: np.ndarray, backwards: bool = False
 ) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from modp.measures.crowds import effective_multiplicity
+from modp.measures.effective import effective_multiplicity
 from modp.measures.table import measures_of
 from modp.summaries.printed import Printed, cell
 
