@@ -19,6 +19,7 @@ from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
 from modp.measures import crowds
+from modp.measures.effective import effective_multiplicity
 from modp.models.blades.network import Blades
 from modp.models.blades.recipe import Shape
 from modp.models.family import Drawn
@@ -84,7 +85,7 @@ def test_multiplicity_equals_the_slow_count(case):
 
 
 def test_effective_multiplicity_by_hand_and_without_overflow():
-    found = crowds.effective_multiplicity(np.array([100, 1, 8]), np.array([0.0, 5_000.0, 3.0]))
+    found = effective_multiplicity(np.array([100, 1, 8]), np.array([0.0, 5_000.0, 3.0]))
     assert found == pytest.approx([2, 5_000 * np.log10(2), np.log10(64)])
 
 
