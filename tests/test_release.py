@@ -121,7 +121,7 @@ KINDS = {
     ),
     "numbers": (AMOUNTS, {"numbers": {"cuts": [10000, 20000.5, 40000]}}),
     "numbers and more": (
-        [None, "refused", 9999999, -4, *AMOUNTS[4:]] + ["refused", -4] * 5,
+        [None, "refused", 9999999, -4, *AMOUNTS[4:]] + ["refused", -4] * 10,
         {
             "missing": "none",
             "numbers": {
@@ -693,3 +693,12 @@ def test_relations_hold_among_answers_that_know_nothing_of_one_another(wanted, s
     if "B <= C" in wanted:
         assert not (b > c).any()
         assert not (c > a).any()
+
+
+def test_words_that_few_people_gave_do_not_come_back():
+    answers = ["common"] * 60 + ["usual"] * 30 + ["SECRET ILLNESS"] + ["odd job"] * 9 + ["7"] * 3
+    listed = {word: word for word in ("common", "usual", "SECRET ILLNESS", "odd job", "7")}
+    made, _ = made_of(table_of(A=answers), {"name": "A", "label": "A", "categories": listed}, how="shape")
+    given = made.table["A"].words
+    assert sorted(set(given.compressed())) == ["7", "common", "usual"]
+    assert np.ma.getmaskarray(given).sum() == 10

@@ -158,7 +158,7 @@ class Synthesizer:
             column, size = source.table[question.column], len(question.categories)
             found = drawing.pools(source.records.codes[:, q], size, column, source.rows)
             rng = seeds.generator(self.seed, "examples", question.name)
-            asked = Asked.of(question, recipes[question.name], column)
+            asked = Asked.of(question, recipes[question.name], column, own=True)
             texts = drawing.answers(self._examples(q), drawing.draws(asked, found), rng)
             self._answers[question.name] = drawing.column(column, texts)
 
@@ -181,7 +181,8 @@ class Synthesizer:
     def save(self, path: str | Path) -> None:
         """Write all that :meth:`sample` needs into one file of safetensors, whole or not at all.
 
-        It holds the model, and synthetic records with their answers; of true records what a model tells.
+        It holds the model, and synthetic records with their answers; of true records what a model tells, and
+        the words that are categories.
         """
         self._require_fitted()
         tensors, told = _written_model(self._model, self.codebook_)

@@ -1,10 +1,13 @@
 """Make synthetic records of a table of one's own: one command, and what it leaves lies beside the table."""
 
 import argparse
+import contextlib
 import json
 import shutil
+import signal
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -51,6 +54,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     file: Path = options.file
     if options.records is not None and options.records < 1:
         raise InputError(f"--records: {options.records} records are none")
+    if options.seed < 0:
+        raise InputError(f"--seed: {options.seed} is below zero")
     reading = init.reading_of(options)
     table, form = read(file, reading)
     stem = file.name.removesuffix(form.ending)
@@ -58,9 +63,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     for line in _planned(file, table, reading, *yamls):
         print(line, flush=True)
     dataset = load(yamls[0], Dataset)
+    if dataset.names != [file.name]:
+        raise InputError(
+            f"{yamls[0]} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
+            "tables, so that each has files of its own"
+        )
     held = tuple(map(Path, dataset.holdout.files)) if dataset.holdout else ()
     report = file.with_name(f"{stem}.report.html")
-    with tempfile.TemporaryDirectory(prefix="modp-") as folder:
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="modp-") as folder:
         size = options.records or len(table)
         work = Alone((file,), held, yamls[0], yamls[1], dataset.title, size, options.seed, Path(folder))
         alone.run(work)
@@ -82,6 +92,16 @@ def run(options: argparse.Namespace, log: Log) -> None:
             shutil.copyfile(made, part)
     print(f"wrote {target.name}, {report.name} (with true counts: for you alone), {yamls[0].name} and")
     print(f"{yamls[1].name} beside {file}: edit these two and run again for what should be otherwise")
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let who ends the process (kill, timeout, a batch system) leave no true records in a folder of /tmp."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:

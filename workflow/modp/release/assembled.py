@@ -121,7 +121,9 @@ def _answers(
     asked, of = {}, {}
     for question in codebook.questions:
         column = source.table[source.column_of.get(question.column, question.column)]
-        asked[question.name] = Asked.of(question, recipes[question.name], column)
+        asked[question.name] = Asked.of(
+            question, recipes[question.name], column, source.dataset.table is not None
+        )
         own = source.records.codes[:, at[question.name]]
         pools = drawing.pools(own, len(question.categories), column, source.rows)
         public = source.public.get(question.name, ())

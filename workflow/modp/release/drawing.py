@@ -23,6 +23,9 @@ from modp.survey.questions import QuestionRecipe
 TRIES = 20
 """Times that a number which is not of its category is drawn again."""
 
+SHORT = 3
+"""Letters of an answer that is a code, and names nobody."""
+
 FILLED = 0.5
 """Of the whole numbers between a category's least and greatest, that there are where they are no codes."""
 
@@ -71,6 +74,7 @@ class Asked:
     spelling : of the column's numbers, or dates
     grid : steps to which these may be rounded, rising
     written : number of the question set -> the file's numbers for it, where a vintage has others
+    hidden : answers that are never given back, since only the true records tell that there are such
     """
 
     question: Question
@@ -78,10 +82,19 @@ class Asked:
     spelling: Spelling | DaySpelling
     grid: tuple[float, ...]
     written: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(question: Question, recipe: QuestionRecipe, column: Column) -> "Asked":
-        """Look at a column that holds a question's raw answers."""
+    def of(question: Question, recipe: QuestionRecipe, column: Column, own: bool = False) -> "Asked":
+        """Look at a column that holds a question's raw answers.
+
+        Parameters
+        ----------
+        own : whether the question set may list what only the true records tell, as one does that was written
+            by looking at them. Then longer words that few of them give, and that the file does not label, are
+            hidden
+        """
+        hidden = _rare_words(column) if own else frozenset()
         classes = recipe.numbers
         texts = [str(text) for text in column.kinds.tolist()]
         if classes:
@@ -93,8 +106,9 @@ class Asked:
             written.setdefault(new, []).append(old)
         if classes and classes.dates:
             days = DaySpelling.of(classes.dates, list(known))
-            return Asked(question, recipe, days, grid_of_days(list(known.values())), written)
-        return Asked(question, recipe, Spelling.of(list(known)), values.grid_of(list(known)), written)
+            return Asked(question, recipe, days, grid_of_days(list(known.values())), written, hidden)
+        spelling, grid = Spelling.of(list(known)), values.grid_of(list(known))
+        return Asked(question, recipe, spelling, grid, written, hidden)
 
     def read(self, answer: str) -> float | None:
         """Return the number, or the day, that an answer is; None if it is none."""
@@ -114,6 +128,11 @@ class Asked:
     def are_numbers(self) -> bool:
         """Whether the file's answers are numbers in an order, and those of the question set."""
         return bool(self.recipe.numbers) or not (self.recipe.in_words or self.written)
+
+
+def _rare_words(column: Column) -> frozenset[str]:
+    rare = column.kinds[column.counts < RARITY].tolist()
+    return frozenset(text for text in rare if len(text) > SHORT and text not in column.labels)
 
 
 def _of_days(asked: Asked) -> bool:
@@ -267,9 +286,9 @@ def _nearest(asked: Asked, k: int, value: float) -> float:
 
 
 def _stated(asked: Asked, k: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    return stated(
-        asked.recipe, asked.question, asked.question.categories[k], size, rng, asked.spelling, asked.written
-    )
+    category = asked.question.categories[k]
+    drawn = stated(asked.recipe, asked.question, category, size, rng, asked.spelling, asked.written)
+    return np.array(["" if text in asked.hidden else text for text in drawn.tolist()], object)
 
 
 def column(source: Column, drawn: np.ndarray) -> Column:
@@ -288,12 +307,13 @@ def filled(source: Column, text: str, size: int) -> Column:
 
 
 def numbered(source: Column, size: int) -> Column:
-    """Return a column of new keys, none of them a true one: numbers longer than these, or S and a number."""
+    """Return a column of new keys, none of them a true one: the least whole numbers, or S and a number."""
     count = np.arange(1, size + 1)
     texts = [str(text) for text in source.kinds.tolist()]
     if source.dtype in ("integer", "number") or (texts and all(text.isdigit() for text in texts)):
-        digits = max((len(text.lstrip("-").partition(".")[0]) for text in texts), default=0)
-        return column(source, np.array([str(10**digits + k) for k in count.tolist()], object))
+        taken = {number for text in texts if (number := numbers.number(text)) is not None}
+        free = (k for k in itertools.count(1) if k not in taken)
+        return column(source, np.array([str(k) for k in itertools.islice(free, size)], object))
     known = set(texts)
     mark = next(mark for mark in ("S" * k for k in itertools.count(1)) if not _begins(known, mark))
     return column(source, np.array([f"{mark}{k}" for k in count.tolist()], object))
