@@ -522,3 +522,7 @@ def test_any_table_is_refused_with_a_sentence_or_coded_whole(tmp_path_factory, r
         assert "can be a question" in str(refused)
     else:
         assert codes.shape == (rows, len(questions.questions)) and codes.min() >= 0
+
+
+def test_powers_are_no_digits():
+    assert one(["²", "x²", "10²"] * 20).kind == "categories"

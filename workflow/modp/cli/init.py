@@ -48,7 +48,7 @@ def ask_for_table(parser: argparse.ArgumentParser) -> None:
 
 def reading_of(options: argparse.Namespace) -> TableOptions:
     """Return how the table is to be read; raise InputError if that cannot be."""
-    sheet = int(options.sheet) if (options.sheet or "").isdigit() else options.sheet
+    sheet = int(options.sheet) if (options.sheet or "").isdecimal() else options.sheet
     said = {"encoding": options.encoding, "delimiter": options.delimiter, "decimal": options.decimal}
     return check({**said, "sheet": sheet}, TableOptions, "the command line")
 

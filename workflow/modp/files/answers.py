@@ -247,7 +247,7 @@ def _in_order(look: Look) -> list[str]:
             kind in look.column.missing,
             math.isnan(number[kind]),
             0.0 if math.isnan(number[kind]) else number[kind],
-            [int(part) if part.isdigit() else 0 for part in re.findall(r"[0-9]+|[^0-9]+", kind)],
+            [int(part) if part.isdecimal() else 0 for part in re.findall(r"[0-9]+|[^0-9]+", kind)],
             kind,
         ),
     )
@@ -261,7 +261,7 @@ def _are_codes(look: Look) -> bool:
     whole = bool((np.isnan(look.values) | (look.values % 1 == 0)).all())
     if whole and CODES.fullmatch(joined(look.column.name)):
         return True
-    if not any(kind[:1] == "0" and kind[1:2].isdigit() for kind in look.kinds):
+    if not any(kind[:1] == "0" and kind[1:2].isdecimal() for kind in look.kinds):
         return False
     rounded = look.counts[look.values % 10 == 0].sum() >= ROUND * look.answered
     return not (len(look.kinds) > WIDE or (len(look.kinds) > FEW and rounded))

@@ -310,7 +310,7 @@ def numbered(source: Column, size: int) -> Column:
     """Return a column of new keys, none of them a true one: the least whole numbers, or S and a number."""
     count = np.arange(1, size + 1)
     texts = [str(text) for text in source.kinds.tolist()]
-    if source.dtype in ("integer", "number") or (texts and all(text.isdigit() for text in texts)):
+    if source.dtype in ("integer", "number") or (texts and all(text.isdecimal() for text in texts)):
         taken = {number for text in texts if (number := numbers.number(text)) is not None}
         free = (k for k in itertools.count(1) if k not in taken)
         return column(source, np.array([str(k) for k in itertools.islice(free, size)], object))

@@ -38,7 +38,7 @@ def ranges(question: Question, recipe: QuestionRecipe, category: Category) -> li
 
 
 def _is_decile(recipe: QuestionRecipe, category: Category) -> bool:
-    return recipe.deciles is not None and category.code.isdigit() and int(category.code) >= 1
+    return recipe.deciles is not None and category.code.isdecimal() and int(category.code) >= 1
 
 
 def words(recipe: QuestionRecipe, category: Category) -> list[str]:
@@ -63,7 +63,7 @@ def holds(question: Question, recipe: QuestionRecipe, k: int, values: np.ndarray
     found = np.zeros(values.shape, bool)
     for part in ranges(question, recipe, category):
         found |= part.holds(values)
-    if recipe.numbers and category.code.isdigit():
+    if recipe.numbers and category.code.isdecimal():
         found &= ~np.isin(values, [recipe.numbers.known(value) for value in recipe.numbers.apart])
     return found
 
