@@ -18,6 +18,8 @@ from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
+pytestmark = pytest.mark.pipeline  # they run whole steps
+
 Table = dict[str, Sequence[object]]
 RNG = np.random.default_rng(16)
 INCOMES = (RNG.lognormal(10, 1, 700) // 10 * 10).astype(int)

@@ -6,6 +6,8 @@ from modp import Synthesizer
 from modp.base.errors import InputError
 from modp.survey.questions import QuestionSet
 
+pytestmark = pytest.mark.pipeline  # they run whole steps
+
 
 def people(rows: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(8)
