@@ -68,14 +68,19 @@ def run(options: argparse.Namespace, log: Log) -> None:
             f"{' and '.join(map(str, there))} {'is' if len(there) == 1 else 'are'} there already and would "
             "be overwritten: give another --name or --folder, or remove it"
         )
-    for path, text in zip((dataset, questions), texts, strict=True):
-        with written(path) as part:
-            part.write_text(text, encoding="utf-8")
+    write_both((dataset, questions), texts)
     for line in summary(decisions, len(table)):
         print(line)
     called = name if dataset.parent == DATASETS else seen(dataset)
     print(f"wrote {dataset} and {questions}; look at them, then run")
     print(f"  snakemake --cores 2 --config dataset={called}")
+
+
+def write_both(paths: tuple[Path, Path], texts: tuple[str, str]) -> None:
+    """Write the dataset YAML and the question set."""
+    for path, text in zip(paths, texts, strict=True):
+        with written(path) as part:
+            part.write_text(text, encoding="utf-8")
 
 
 def name_of(file: Path) -> str:

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
             shutil.copyfile(work.at("report.html"), part)
         for line in _found(work):
             print(line)
-        released = {**alone.release_arguments(work)}
+        released = alone.release_arguments(work)
         if options.despite_warnings:
             released["despite_warnings"] = []
         try:
@@ -118,9 +118,7 @@ def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, que
     decisions = decide(table)
     name = init.name_of(file)
     texts = plan(table, decisions, init.seen(file), name, reading, init.seen(questions))
-    for path, text in zip((dataset, questions), texts, strict=True):
-        with written(path) as part:
-            part.write_text(text, encoding="utf-8")
+    init.write_both((dataset, questions), texts)
     return [f"{found}: {_taken(decisions)}", f"left out: {_left_out(decisions)}", *_notes(decisions)]
 
 
