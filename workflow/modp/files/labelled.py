@@ -204,8 +204,7 @@ def _write_spss(path: Path, columns: Sequence[Column | None], rows: int, form: L
         pyreadstat.write_sav,
         _frame(columns, rows, form, "spss", path),
         path,
-        file_label=form.title,
-        column_labels=dict(form.labels),
+        form,
         note=list(form.notes) or None,
         compress=whole,
         row_compress=form.compression == 1 and not whole,
@@ -230,8 +229,7 @@ def _write_sas(path: Path, columns: Sequence[Column | None], rows: int, form: La
         pyreadstat.write_xport,
         _frame(columns, rows, form, "sas", path),
         path,
-        file_label=form.title,
-        column_labels=dict(form.labels),
+        form,
         table_name=form.table_name or None,
         file_format_version=form.version,
         variable_format=dict(form.formats),
@@ -243,11 +241,13 @@ def _write_sas(path: Path, columns: Sequence[Column | None], rows: int, form: La
             file.write(b"01JAN60:00:00:00")
 
 
-def _written_by(write, frame: pd.DataFrame, path: Path, **more: object) -> None:  # type: ignore[no-untyped-def]
+def _written_by(  # type: ignore[no-untyped-def]
+    write, frame: pd.DataFrame, path: Path, form: LabelledForm, **more: object
+) -> None:
     import pyreadstat
 
     try:
-        write(frame, str(path), **more)
+        write(frame, str(path), file_label=form.title, column_labels=dict(form.labels), **more)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as failure:
         raise InputError(f"{path} cannot be written: {failure}") from None
 
