@@ -36,6 +36,7 @@ def given(tmp_path):
     return tmp_path, list(map(str, words))
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("name", ["records.parquet", "codebook.json", "model.safetensors"])
 @pytest.mark.parametrize("harm", ["cut", "emptied", "overwritten"])
 def test_a_damaged_file_is_named_in_one_sentence(given, capsys, name, harm):

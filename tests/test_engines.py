@@ -216,6 +216,7 @@ def test_code_is_formatted_and_free_of_lint():
     assert run("ruff", "format", "--check", ".").returncode == 0
 
 
+@pytest.mark.pipeline
 def test_rules_are_formatted():
     outcome = run("snakefmt", "--check", "Snakefile", "workflow/rules")
     assert outcome.returncode == 0, outcome.stderr

@@ -123,6 +123,7 @@ def written(records: Records, others: Records, tmp_path_factory) -> Path:
     return at
 
 
+@pytest.mark.pipeline
 def test_models_samples_and_accuracy_are_those_of_the_pipeline(records, others, model, written, tmp_path):
     blades = Blades.fit(records, blades=2, reduced=3, stages=STAGES, seed=SEED)
     for name, fitted in {"stationary": model, "model_2_3": blades}.items():
@@ -286,6 +287,7 @@ def test_frames_that_a_codebook_does_not_know_are_refused():
         Records.from_frame(FRAME.assign(sex="x"), known)
 
 
+@pytest.mark.pipeline
 def test_the_package_is_imported_without_what_it_needs():
     program = "import sys, modp; print(sorted({'numpy', 'pandas', 'torch', 'typing'} & set(sys.modules)))"
     program += "; assert set(modp.__all__) <= set(dir(modp)) and modp.Records; print('numpy' in sys.modules)"

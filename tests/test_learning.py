@@ -67,6 +67,7 @@ def start(learning: ModuleType, folder: Path, *more: str) -> str:
     return (folder / "results.jsonl").read_text()
 
 
+@pytest.mark.pipeline
 def test_a_second_start_measures_nothing_and_a_killed_one_goes_on(learning, tmp_path, monkeypatch, capsys):
     records, fits = drawn(200), []
     records.write(tmp_path / "people.parquet")

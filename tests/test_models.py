@@ -413,6 +413,7 @@ def whole(tmp_path_factory, sample) -> Path:
     return folder
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("after", [1, 4, 6, 8])
 def test_a_killed_training_goes_on_to_the_same_end(whole, tmp_path, sample, monkeypatch, after):
     monkeypatch.setattr(fitting, "CHECKPOINT_S", 0.0)
@@ -435,11 +436,13 @@ def test_a_killed_training_goes_on_to_the_same_end(whole, tmp_path, sample, monk
     assert not (tmp_path / "m/.checkpoint.safetensors").exists()
 
 
+@pytest.mark.pipeline
 def test_the_log_tells_of_every_epoch_of_every_seed_with_its_time(whole):
     line = r"^model_2_3: stage \d/2 \w+, loss .*, after [\d.]+ s$"
     assert len(re.findall(line, (whole / "log.txt").read_text(), re.MULTILINE)) == 10
 
 
+@pytest.mark.pipeline
 def test_the_seed_with_the_lowest_last_loss_is_kept(tmp_path, sample, monkeypatch):
     """Not the first seed, nor the last: the second of these three ends lowest."""
     tried, fit = [], training.Trainer.fit

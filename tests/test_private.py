@@ -243,6 +243,7 @@ def draw(folder: Path) -> bytes:
     return (folder / "synthetic.parquet").read_bytes()
 
 
+@pytest.mark.pipeline
 def test_the_steps_write_records_without_a_partner_and_what_was_paid(tmp_path):
     assert fit(tmp_path, RECIPE) == 0
     before, codebook = draw(tmp_path), codebook_of(3, 2, 4)
@@ -261,6 +262,7 @@ def test_the_steps_write_records_without_a_partner_and_what_was_paid(tmp_path):
     assert draw(tmp_path) != before
 
 
+@pytest.mark.pipeline
 def test_what_is_released_is_saved_whole_and_drawn_whatever_the_draws_seed(tmp_path):
     records, path = correlated(1500), tmp_path / "model.safetensors"
     found = fitting.fit(records, RECIPE, Work("dp", 1)).model

@@ -202,7 +202,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 def address():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     Server.requests.clear()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/csv_pwy.zip"
     server.shutdown()
     server.server_close()

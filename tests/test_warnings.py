@@ -57,7 +57,7 @@ def test_a_fit_falls_short_only_beyond_the_noise_of_its_bias():
 
 
 def test_a_fit_that_was_not_allowed_to_arrive_says_so():
-    records = correlated(20_000)
+    records = correlated(5_000)
     hard = records_of(records.codes, SIZES)
     given = {"margin_step": 1e-4, "pair_step": 1e-4, "triples": 0, "most_windows": 3, "exchanges": 0}
     fitted = FAMILY.fit(hard, StationaryRecipe(**given), Work("m", 1))
