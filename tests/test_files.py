@@ -884,6 +884,7 @@ def test_a_table_of_ones_own_that_cannot_be_coded_is_refused_in_a_sentence(tmp_p
 # --- real files
 
 
+@pytest.mark.pipeline
 def test_census_file_of_wyoming_comes_back_column_by_column(tmp_path):
     path = shared("data", "csv_pwy.zip")
     table, form = read(path)

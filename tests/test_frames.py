@@ -191,6 +191,7 @@ def test_a_frame_says_the_same_as_its_file(tmp_path):
         assert one.dtype == other.dtype or one.name == "nothing", one.name
 
 
+@pytest.mark.pipeline
 def test_a_real_frame_comes_back():
     frame = pd.read_parquet(shared("data", "person_2021_ak_wv_wy.parquet"))
     pd.testing.assert_frame_equal(frame_of(table_of(frame), frame), frame)

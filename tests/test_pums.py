@@ -127,6 +127,7 @@ def test_zip_without_csv_is_refused(tmp_path):
         read([zip_file(tmp_path / "z.zip", README_pdf="x")], ["A"])
 
 
+@pytest.mark.pipeline
 def test_wyoming_file_is_read_as_the_census_serves_it(stums):
     values = read([shared("data", "csv_pwy.zip")], stums.columns)
     frame = pd.read_csv(shared("data", "csv_pwy.zip"), usecols=stums.columns)

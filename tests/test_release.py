@@ -400,6 +400,7 @@ def census_source(
     return Source(records, questions, data, table, chosen.rows, column_of), chosen, form
 
 
+@pytest.mark.pipeline
 def test_wyomings_file_comes_back_as_census_writes_it(tmp_path, stums):
     file = shared("data", "csv_pwy.zip")
     data = check({"title": "t", "questions": "stums", "files": [str(file)]}, Dataset, "t.yaml")

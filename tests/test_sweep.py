@@ -120,6 +120,7 @@ def test_kernel_gives_the_codes_of_plain_numpy():
         assert swept.changed == (expected != codes).sum() > 0
 
 
+@pytest.mark.pipeline
 def test_kernel_gives_the_codes_of_plain_numpy_on_real_records(sample):
     some = sample[:3000]
     codes, starts, counts = some.codes, some.block_starts, crosstab(some)

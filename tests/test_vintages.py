@@ -510,6 +510,7 @@ def test_stums_h_has_the_papers_46_questions_and_315_categories(stums_h):
     assert sizes == PAPER_H and list(sizes) == list(PAPER_H) and sum(sizes.values()) == 315
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("name", DICTIONARIES)
 @pytest.mark.parametrize("faithful", [True, False])
 @pytest.mark.parametrize("question_set", ["stums", "stums-h"])
