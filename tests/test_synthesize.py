@@ -122,12 +122,21 @@ def test_edited_files_are_taken_and_not_written_again(made):
 
 def test_a_table_of_too_few_people_is_not_written(tmp_path):
     survey(30).to_csv(tmp_path / "few.csv", index=False)
-    with pytest.raises(InputError, match="fewer than 100 records"):
+    with pytest.raises(InputError, match="30 rows, and synthetic records made of fewer than 100"):
         synthesized(tmp_path / "few.csv")
-    assert (tmp_path / "few.report.html").exists()
     assert not (tmp_path / "few.synthetic.csv").exists()
     synthesized(tmp_path / "few.csv", "--despite-warnings")
     assert len(pd.read_csv(tmp_path / "few.synthetic.csv")) == 30
+
+
+def test_how_a_table_is_read_is_said_once(tmp_path):
+    file = tmp_path / "s.csv"
+    survey(50).to_csv(file, index=False, sep="|")
+    for more in (("--delimiter", "|"), ()):  # the second time the file says it
+        with pytest.raises(InputError, match="50 rows"):
+            synthesized(file, *more)
+    with pytest.raises(InputError, match="edit 'table' in it"):
+        synthesized(file, "--delimiter", ";")
 
 
 def test_one_of_the_two_files_alone_is_refused(tmp_path):

@@ -74,6 +74,22 @@ def test_a_loaded_one_draws_the_same(fitted, tmp_path):
     pd.testing.assert_frame_equal(again.sample(300, seed=4), synthesizer.sample(300, seed=4))
 
 
+def test_columns_of_any_names_are_saved(tmp_path):
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame(rng.integers(0, 3, (200, 3)))
+    frame.columns = pd.Index(["a", "a", 7])
+    frame.isetitem(1, frame.iloc[:, 1].map(["x", "y", "z"].__getitem__).astype("category"))
+    made = Synthesizer().fit(frame)
+    made.save(tmp_path / "s")
+    again = Synthesizer.load(tmp_path / "s").sample(20)
+    assert again.columns.tolist() == ["a", "a", 7] and again.dtypes.tolist() == frame.dtypes.tolist()
+    frame.columns = pd.Index(["a", "b", 7.5])
+    with pytest.raises(InputError, match=r"7\.5 names a column"):
+        Synthesizer().fit(frame).save(tmp_path / "t")
+    with pytest.raises(InputError, match="data frame is wanted, not a list"):
+        Synthesizer().fit([1, 2])
+
+
 def test_its_file_holds_no_rare_answer(fitted, tmp_path):
     true, synthesizer = fitted
     synthesizer.save(tmp_path / "s.safetensors")

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -183,11 +184,16 @@ class Synthesizer:
 
         It holds the model, and synthetic records with their answers; of true records what a model tells, and
         the words that are categories.
+
+        Raises
+        ------
+        InputError
+            if a column's name is neither a text nor a whole number, or its dtype has no place in a file
         """
         self._require_fitted()
         tensors, told = _written_model(self._model, self.codebook_)
         listed = _categories(self._like)
-        tensors |= {"starts": self._starts, "like": _packed(self._like), **listed}
+        tensors |= {"starts": self._starts, "like": _like_packed(self._like), **listed}
         columns = {"answers": self._answers, "template": {c.name: c for c in self._template.columns}}
         for part, found in columns.items():
             tensors |= {f"{part}.{at}": column.places for at, column in enumerate(found.values())}
@@ -198,6 +204,7 @@ class Synthesizer:
             "codebook": self.codebook_.to_json(),
             "questions": as_yaml(self.questions_.model_dump(exclude_unset=True)),
             "dataset": as_yaml(self._dataset.model_dump(exclude_unset=True)),
+            "names": _names(self._like),
             "of_categories": {n: str(self._like.dtypes.iloc[int(n[11:])].categories.dtype) for n in listed},
             "columns": {part: [_said(c) for c in found.values()] for part, found in columns.items()},
         }
@@ -225,6 +232,7 @@ class Synthesizer:
         made._model = _read_model(tensors, content["model"], made.codebook_)
         made._starts = tensors["starts"]
         made._like = _with_categories(_unpacked(tensors["like"]), tensors, content["of_categories"])
+        made._like.columns = pd.Index(content["names"])
         columns = {
             part: [_column(said, tensors[f"{part}.{at}"]) for at, said in enumerate(found)]
             for part, found in content["columns"].items()
@@ -259,6 +267,22 @@ def _packed(frame: pd.DataFrame) -> np.ndarray:
     return np.frombuffer(buffer.getvalue(), np.uint8)
 
 
+def _like_packed(frame: pd.DataFrame) -> np.ndarray:
+    """The same of an empty frame, whose columns may have any names, without these."""
+    try:
+        return _packed(frame.set_axis([str(at) for at in range(frame.shape[1])], axis=1))
+    except (ValueError, pa.ArrowException) as fault:
+        raise InputError(f"this Synthesizer cannot be saved: {fault.args[-1]}") from None
+
+
+def _names(frame: pd.DataFrame) -> list[str | int]:
+    names = frame.columns.tolist()
+    odd = [name for name in names if not isinstance(name, str | int)]
+    if odd:
+        raise InputError(f"this Synthesizer cannot be saved: {odd[0]!r} names a column; call it by a text")
+    return names
+
+
 def _unpacked(packed: np.ndarray) -> pd.DataFrame:
     return pd.read_parquet(io.BytesIO(packed.tobytes()))
 
@@ -273,7 +297,7 @@ def _with_categories(
     frame: pd.DataFrame, tensors: Mapping[str, np.ndarray], kinds: Mapping[str, str]
 ) -> pd.DataFrame:
     for name, kind in kinds.items():
-        column = frame.columns[int(name.partition(".")[2])]
+        column = name.partition(".")[2]  # as _like_packed calls it
         listed = pd.Index(_unpacked(tensors[name])["of"].to_numpy()).astype(kind)
         frame[column] = frame[column].astype(pd.CategoricalDtype(listed, frame[column].dtype.ordered))
     return frame

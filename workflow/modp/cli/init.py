@@ -11,6 +11,7 @@ from modp.base.config import check
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.files.columns import decide
+from modp.files.content import ending
 from modp.files.decision import Decision
 from modp.files.options import TableOptions
 from modp.files.plan import plan
@@ -85,7 +86,7 @@ def write_both(paths: tuple[Path, Path], texts: tuple[str, str]) -> None:
 
 def name_of(file: Path) -> str:
     """Return a data set's name made of a file's: ``My survey (2).csv.gz`` is My_survey_2."""
-    return re.sub(r"\W+", "_", file.name.split(".")[0]).strip("_") or "table"
+    return re.sub(r"\W+", "_", file.name.removesuffix(ending(file))).strip("_") or "table"
 
 
 def places(file: Path, name: str, folder: Path | None) -> tuple[Path, Path]:

@@ -99,8 +99,8 @@ def _warned(row: str, options: argparse.Namespace, log: Log) -> list[str]:
     if found and not options.despite_warnings:
         listing = "".join(f"\n  {sentence}" for sentence in found)
         raise InputError(
-            f"{row} is not released:{listing}\nIf you have weighed that, name the row in params.yaml under "
-            "release: despite_warnings (or, at the command line, give --despite-warnings)"
+            f"{row} is not released:{listing}\nIf you have weighed that, give --despite-warnings, or, where "
+            "params.yaml says what is released, name the row there under release: despite_warnings"
         )
     for sentence in found:
         log(f"{row} is released although it {sentence}")

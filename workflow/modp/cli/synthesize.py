@@ -18,15 +18,16 @@ from modp.base.output import Log, written
 from modp.cli import alone, init
 from modp.cli.alone import Alone
 from modp.files.columns import decide
+from modp.files.content import ending
 from modp.files.decision import Decision
 from modp.files.form import written_ending
-from modp.files.options import TableOptions
+from modp.files.options import DETECTED, TableOptions
 from modp.files.plan import plan
 from modp.files.read import read
 from modp.files.table import Table
 from modp.pums.where import Dataset
 from modp.report import page
-from modp.summaries.warnings import lines
+from modp.summaries.warnings import FEWEST, lines
 
 NAMED = ("household", "weight", "replicate weight")
 """Kinds of columns that are no questions and yet are not left out."""
@@ -56,10 +57,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
         raise InputError(f"--records: {options.records} records are none")
     if options.seed < 0:
         raise InputError(f"--seed: {options.seed} is below zero")
-    reading = init.reading_of(options)
-    table, form = read(file, reading)
-    stem = file.name.removesuffix(form.ending)
+    stem = file.name.removesuffix(ending(file))
     yamls = [file.with_name(f"{stem}.{what}.yaml") for what in ("dataset", "questions")]
+    reading = _reading(options, *yamls)
+    table, form = read(file, reading)
     for line in _planned(file, table, reading, *yamls):
         print(line, flush=True)
     dataset = load(yamls[0], Dataset)
@@ -67,6 +68,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
         raise InputError(
             f"{yamls[0]} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
             "tables, so that each has files of its own"
+        )
+    if len(table) < FEWEST and not options.despite_warnings:
+        raise InputError(
+            f"{file} has {len(table):,} rows, and synthetic records made of fewer than {FEWEST} mostly "
+            "repeat the people in it. If you have weighed that, give --despite-warnings"
         )
     held = tuple(map(Path, dataset.holdout.files)) if dataset.holdout else ()
     report = file.with_name(f"{stem}.report.html")
@@ -85,8 +91,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
             alone.step("release", released, Log(work.at("release.log"), quiet=True))
         except InputError as refused:
             raise InputError(f"{refused}\nWhy stands in {report}") from None
-        ending = written_ending(form)
-        target = file.with_name(f"{stem}.synthetic{ending}")
+        target = file.with_name(f"{stem}.synthetic{written_ending(form)}")
         (made,) = (p for p in work.at("release").iterdir() if p.name != "README.md")
         with written(target) as part:
             shutil.copyfile(made, part)
@@ -104,17 +109,30 @@ def _ended_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
-    """Write the two YAML files if they are not there; return what is said of the table."""
-    found = f"{file.name}: {len(table):,} rows, {len(table.columns)} columns"
-    there = [path for path in (dataset, questions) if path.exists()]
-    if len(there) == 2:
-        return [f"{found}, taken for what {dataset.name} and {questions.name} say"]
-    if there:
+def _reading(options: argparse.Namespace, dataset: Path, questions: Path) -> TableOptions:
+    """How the table is read: as the dataset YAML says and nothing else, if the two YAML files are there."""
+    said, there = init.reading_of(options), [path for path in (dataset, questions) if path.exists()]
+    if len(there) == 1:
         raise InputError(
             f"{there[0]} is there and the other of {dataset.name} and {questions.name} is not: put it back, "
             "or remove this one to have both made anew"
         )
+    if not there:
+        return said
+    kept = load(dataset, Dataset).table or DETECTED
+    if said not in (DETECTED, kept):
+        raise InputError(
+            f"{dataset} is there and says how the table is read: edit 'table' in it, or remove it and "
+            f"{questions.name} to have both made anew"
+        )
+    return kept
+
+
+def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
+    """Write the two YAML files if they are not there; return what is said of the table."""
+    found = f"{file.name}: {len(table):,} rows, {len(table.columns)} columns"
+    if dataset.exists():
+        return [f"{found}, taken for what {dataset.name} and {questions.name} say"]
     decisions = decide(table)
     name = init.name_of(file)
     texts = plan(table, decisions, init.seen(file), name, reading, init.seen(questions))

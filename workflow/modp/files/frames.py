@@ -35,8 +35,10 @@ def table_of(frame: pd.DataFrame) -> Table:
     Raises
     ------
     InputError
-        if the frame has no columns, or one holds what is no single value, such as lists
+        if it is no frame, has no columns, or one holds what is no single value, such as lists
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"a pandas data frame is wanted, not a {type(frame).__name__}")
     if not frame.shape[1]:
         raise InputError(f"{WHERE} has no columns")
     names, said = _names(frame)

@@ -55,7 +55,8 @@ def _require_a_table(table: Table, decisions: Sequence[Decision], file: str) -> 
         others = "".join(f"\n  {d.column} ({d.kind}): {d.why}" for d in decisions if not d.recipe)
         what = f"only {asked[0].column} can be a question" if asked else "no column can be a question"
         raise InputError(
-            f"{file}: {what}, and synthetic records need two at least. Left out are:{others or ' none'}"
+            f"{file}: {what}, and synthetic records need two at least."
+            + (f" Left out are:{others}" if others else "")
         )
     categories = sum(map(size, asked))
     if categories > MOST_CATEGORIES:
