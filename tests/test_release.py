@@ -669,6 +669,14 @@ def test_params_name_a_public_table_where_values_are_public():
             check(content, ReleasedParams, "p")
 
 
+def test_that_blanks_share_a_category_with_other_answers_is_said():
+    answers, recipe = KINDS["merged blanks"]
+    made, _ = made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe})
+    assert len(made.said) == 1 and made.said[0].startswith("A: its category b is of blanks and of other")
+    answers, recipe = KINDS["blanks"]
+    assert not made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe})[0].said
+
+
 @pytest.mark.parametrize(
     "wanted",
     [["A <= B"], ["A = B + C"], ["A = B + C", "B <= A"], ["B <= C", "C <= A"]],

@@ -18,6 +18,7 @@ from modp.release.inside import Inside
 from modp.release.ranges import holds
 from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
+from modp.survey.codebook import Question
 from modp.survey.questions import QuestionSet, Relation
 from modp.survey.records import Records
 
@@ -118,7 +119,7 @@ def _answers(
     codebook = source.records.codebook
     recipes = {q.name: q for q in source.questions.questions}
     at = {name: q for q, name in enumerate(codebook.names)}
-    asked, of = {}, {}
+    asked, of, said = {}, {}, []
     for question in codebook.questions:
         column = source.table[source.column_of.get(question.column, question.column)]
         asked[question.name] = Asked.of(
@@ -126,6 +127,7 @@ def _answers(
         )
         own = source.records.codes[:, at[question.name]]
         pools = drawing.pools(own, len(question.categories), column, source.rows)
+        said += _of_blanks(question, pools)
         public = source.public.get(question.name, ())
         of[question.name] = drawing.draws(asked[question.name], pools, how, public)
     rngs = {name: seeds.generator(seed, *streams, "question", name) for name in at}
@@ -158,7 +160,19 @@ def _answers(
         for relation in wanted
         for name in relation.names
     }
-    return answers, _said(relations.keep(wanted, answers, known), source.questions.relations, len(codes))
+    kept = relations.keep(wanted, answers, known)
+    return answers, said + _said(kept, source.questions.relations, len(codes))
+
+
+def _of_blanks(question: Question, found: Sequence[Pool]) -> list[str]:
+    """What is to be said of a question that has blanks in a category with other answers, as the paper has."""
+    mixed = [k for k, pool in enumerate(found) if "" in pool.texts and len(pool.texts) > 1]
+    return [
+        f"{question.name}: its category {question.labels[k]} is of blanks and of other answers; which of them "
+        "a record gets does not go by its other answers. It does if the question set keeps blanks apart, as "
+        "Census's do with 'faithful: false' in the dataset YAML"
+        for k in mixed
+    ]
 
 
 def _said(kept: relations.Kept, wanted: Sequence[str], size: int) -> list[str]:
