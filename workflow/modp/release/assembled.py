@@ -168,9 +168,9 @@ def _of_blanks(question: Question, found: Sequence[Pool]) -> list[str]:
     """What is to be said of a question that has blanks in a category with other answers, as the paper has."""
     mixed = [k for k, pool in enumerate(found) if "" in pool.texts and len(pool.texts) > 1]
     return [
-        f"{question.name}: its category {question.labels[k]} is of blanks and of other answers; which of them "
-        "a record gets does not go by its other answers. It does if the question set keeps blanks apart, as "
-        "Census's do with 'faithful: false' in the dataset YAML"
+        f"{question.name}: its category {question.labels[k]} is of blanks and of other answers; which of "
+        "them a record gets does not go by the rest of the record. It does if the question set keeps blanks "
+        "apart, as Census's do with 'faithful: false' in the dataset YAML"
         for k in mixed
     ]
 
