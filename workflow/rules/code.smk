@@ -49,3 +49,4 @@ rule coded:
         rules.code.output,
         rules.bootstrap.output,
         [measures(row, file) for row in ENDS for file in (CELLS, ATTACK)],
+        [measures(row, RELEASES) for row in AGAIN if row in ENDS],

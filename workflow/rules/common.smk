@@ -50,11 +50,14 @@ MODELS = list(PARAMS.models)
 ROWS = {row.row: row for row in PARAMS.rows}
 MEASURED = [*PARAMS.names, MARGINALS]
 ENDS = (BOOTSTRAP, MARGINALS)
+AGAIN = PARAMS.repeatable if PARAMS.releases > 1 else []
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
+RELEASES = "releases.parquet"
 TABLES = [t for t in register.TABLES if t != "repeats"]
 TABLES = [t for t in TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
+TABLES = [t for t in TABLES if t != "releases" or PARAMS.releases > 1]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
 WARM = warm.Server()
 

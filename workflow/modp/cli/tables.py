@@ -18,7 +18,7 @@ from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import accuracy, answers, attacks, mixing, privacy, warnings
+from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, warnings
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed, document, row_names
 
@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="a file a row, then marginals, if there",
     )
+    parser.add_argument("--releases", type=Path, nargs="*", default=[], help="attacks on several tables")
+    parser.add_argument("--releases-of", nargs="*", default=[], help="these rows' names")
     parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
@@ -96,6 +98,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("three_way", three_way, notes, [accuracy.printed_three_way(three_way)])
     write("privacy", hidden, privacy.PRIVACY_NOTES, [privacy.printed_privacy(hidden)])
     write("attacks", attacked, attacks.ATTACKS_NOTES, attacks.printed_attacks(attacked))
+    if options.releases:
+        several = releases.releases_table(_read(options.releases_of, options.releases))
+        write("releases", several, releases.RELEASES_NOTES, releases.printed_releases(several))
     write("mixing", mixed, mixing.MIXING_NOTES, mixing.printed_mixing(mixed))
     write("questions", asked, (), [answers.printed_questions(asked)])
     for path in options.gates:

@@ -135,10 +135,16 @@ def _written(params: Params, *keys: str) -> list[str]:
     return [key for key in keys if key in params.model_fields_set]
 
 
+def _again(params: Params) -> list[str]:
+    """The step that attacks several tables of a row, where there are several."""
+    return ["releases"] if params.releases > 1 else []
+
+
 def _code(params: Params) -> dict[str, Any]:
     desc = "merge, cut into deciles, hold out, draw and measure the two ends"
-    keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook")
-    deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
+    keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook", "releases")
+    steps = ["code", "bootstrap", "measure", *_again(params)]
+    deps = [DATASET, "workflow/questions", RAW, *_code_of(steps)]
     unsent = [{path: UNSENT} for path in _results(*holdings.of_true_records())]
     outs = _results("codebook.json", "marginals.parquet", "measures/bootstrap", "measures/marginals")
     return _stage(desc, ["coded"], keys, deps, [*unsent, *outs])
@@ -180,12 +186,13 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
         if row.model in models
     }
     row = "${item.model}/${item.name}"
-    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook")
+    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook", "releases")
+    again = _again(params) if family.most_rows is None else []
     keys.append("rows.${item.at}")
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
     deps += _results("instances/${item.model}") if family.can("instances") else []
-    deps += _code_of(["draw", "measure"], family)
-    target = _results(f"measures/{row}/cells.parquet")
+    deps += _code_of(["draw", "measure", *again], family)
+    target = _results(f"measures/{row}/cells.parquet", *(f"measures/{row}/{step}.parquet" for step in again))
     outs = _results(f"{row}/synthetic.parquet", f"measures/{row}")
     return {"foreach": rows, "do": _stage(f"draw {row} and measure it", target, keys, deps, outs)}
 

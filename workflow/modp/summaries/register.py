@@ -19,6 +19,7 @@ TABLES = {
     "three_way": Table(),
     "privacy": Table(),
     "attacks": Table(),
+    "releases": Table(),
     "mixing": Table(),
     "questions": Table(),
     "answers_by_blade": Table(public=False),
