@@ -31,6 +31,12 @@ HOLDINGS = (
         "no",
         records=True,
     ),
+    Holding(
+        ("weights.parquet",),
+        "the household and, where the data set names them, the weights of each true record",
+        "no",
+        records=True,
+    ),
     Holding(("marginals.parquet",), "the exact number of true records that give each answer", "no"),
     Holding(
         ("codebook.json",),
