@@ -34,6 +34,11 @@ class Recipe(Strict):
     family: str
     fitted: str | None = None
 
+    @property
+    def of_weights(self) -> bool:
+        """Whether the model is fitted to weighted counts."""
+        return bool(getattr(self, "weighted", False))
+
 
 class Row(Strict):
     """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model."""
@@ -49,11 +54,12 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed and zeros decide what comes out.
+    """How a piece of work is done. Of all this only name, seed, zeros and weights decide what comes out.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
     zeros : what counts as a structural zero, as in params.yaml
+    weights : survey weights of the true records, for a model that is fitted to weighted counts
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
     """
 
@@ -64,6 +70,7 @@ class Work:
     zeros: Zeros = "sample"
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
+    weights: np.ndarray | None = None
 
 
 class Model(Protocol):

@@ -43,6 +43,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 checkpoint.keep,
                 zeros_of(recipe.zeros or work.zeros, records),
                 devices.gpu(work.device),
+                work.weights,
             )
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
@@ -88,7 +89,8 @@ class _Checkpoint:
         what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
         what += [str(work.seed), work.name]
         self.path = work.checkpoint
-        self.of = hashlib.sha256("\n".join(what).encode() + records.codes.tobytes()).hexdigest()
+        data = records.codes.tobytes() + (b"" if work.weights is None else work.weights.tobytes())
+        self.of = hashlib.sha256("\n".join(what).encode() + data).hexdigest()
         self.saved = time.monotonic()
 
     def found(self) -> matching.State | None:
