@@ -37,7 +37,9 @@ try:
     where.require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
-    QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
+    QUESTIONS.fitted(
+        DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
+    )
     DATASET.agrees_with(QUESTIONS.records)
     CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
 except InputError as fault:
@@ -121,6 +123,20 @@ def fitted_elsewhere(model):
 def family_of(name):
     """The name of a model's or row's family, for the command line."""
     return PARAMS.family_of(name).name
+
+
+def weighted(model):
+    """The flag of a model that is fitted to weighted counts."""
+    return "--weighted" if PARAMS.models[model].of_weights else ""
+
+
+def design(name):
+    """The true records' weights, for a model or row that makes use of them."""
+    row = ROWS.get(name)
+    asked = PARAMS.models[name.partition("/")[0]].of_weights
+    if row:
+        asked |= bool(row.calibrate or DATASET.asked_weight)
+    return f"{RESULTS}/weights.parquet" if asked else []
 
 
 def frontier(model):

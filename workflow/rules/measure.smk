@@ -66,6 +66,7 @@ rule releases:
         codebook=rules.code.output.codebook,
         synthetic=lambda w: synthetic(w.row),
         weights=lambda w: [] if w.row in ENDS else weights_of(w.row),
+        design=lambda w: [] if w.row in ENDS else design(w.row),
         code=lambda w: code_of("releases", None if w.row in ENDS else w.row),
     output:
         measures("{row}", RELEASES),
@@ -79,6 +80,7 @@ rule releases:
             if w.row in ENDS
             else ["--family", family_of(w.row), "--row", ROWS[w.row].model_dump_json()]
         ),
+        weighted=lambda w: "" if w.row in ENDS else weighted(ROWS[w.row].model),
         number=PARAMS.releases,
         attacked=PARAMS.attacked,
         zeros=PARAMS.zeros,
@@ -89,6 +91,7 @@ rule releases:
         " --codebook {input.codebook:q} --synthetic {input.synthetic:q} --name {wildcards.row:q}"
         " {params.drawn:q} --weights {input.weights:q} --zeros {params.zeros} --number {params.number}"
         " --attacked {params.attacked:q} --seed {params.seed} --device {params.device} --threads {threads}"
+        " --design {input.design:q} {params.weighted}"
         " --out {output:q} --log {log:q}"
 
 

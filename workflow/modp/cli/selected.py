@@ -114,7 +114,7 @@ def _weights(
 def fitted_questions(path: Path, dataset: Dataset) -> QuestionSet:
     """Return the question set as a data set wants it."""
     questions = load(path, QuestionSet).fitted(
-        dataset.faithful, dataset.leave_out, fips(dataset.state_question)
+        dataset.faithful, dataset.leave_out, fips(dataset.state_question), dataset.asked_weight
     )
     dataset.agrees_with(questions.records)
     return questions

@@ -56,7 +56,8 @@ def counts(
 
     Returns
     -------
-    int64, or float64 with weights, one triple after the other, in each the last question's category changing fastest
+    int64, or float64 with weights, one triple after the other, in each the last question's category changing
+    fastest
     """
     triples, sizes, places = np.asarray(triples, np.int64), np.asarray(sizes, np.int64), ends(triples, sizes)
     found = np.zeros(places[-1], np.int64 if weights is None else np.float64)

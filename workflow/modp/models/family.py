@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from modp.base.config import Strict
 from modp.base.output import Log
@@ -41,10 +41,15 @@ class Recipe(Strict):
 
 
 class Row(Strict):
-    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model."""
+    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model.
+
+    With ``calibrate`` its records get weights that sum to the true weighted totals of all answers to these
+    questions, or to all ``margins``.
+    """
 
     model: str
     name: Name
+    calibrate: list[str] = Field(default_factory=list)
 
     @property
     def row(self) -> str:
@@ -108,11 +113,13 @@ class Drawn:
     codes : int16 (m, Q)
     record : (m,), masked: the row of the true record that each one was drawn from, where there is one
     entropy_bits : (m,), masked: entropy of what each one was drawn from, where that is known
+    weights : float64 (m,), where the records stand for unequal numbers of people
     """
 
     codes: np.ndarray
     record: np.ma.MaskedArray
     entropy_bits: np.ma.MaskedArray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

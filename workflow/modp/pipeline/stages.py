@@ -95,7 +95,7 @@ def stages(params: Params) -> dict[str, Any]:
         by_family.setdefault(params.family_of(model).name, []).append(model)
     for models in by_family.values():
         family = params.family_of(models[0])
-        found[f"fit_{family.name}"] = _fit(family, models)
+        found[f"fit_{family.name}"] = _fit(family, models, params)
         if any(family.can(part) for part in ("instances", "curve", "chains")):
             found[f"follow_{family.name}"] = _follow(family, models)
         if any(params.rows_of[model] for model in models):
@@ -150,10 +150,11 @@ def _code(params: Params) -> dict[str, Any]:
     return _stage(desc, ["coded"], keys, deps, [*unsent, *outs])
 
 
-def _fit(family: Family, models: Sequence[str]) -> dict[str, Any]:
+def _fit(family: Family, models: Sequence[str], of: Params) -> dict[str, Any]:
     outs = _results("${item}/model.safetensors", "${item}/history.parquet", "plots/history/${item}.csv")
     params = ["seed", "device", *(["zeros"] if family.excludes_zeros else []), "models.${item}"]
-    deps = [*_results(*CODED), *_code_of(["fit"], family)]
+    weights = ["weights.parquet"] if any(of.models[model].of_weights for model in models) else []
+    deps = [*_results(*CODED, *weights), *_code_of(["fit"], family)]
     return {"foreach": models, "do": _stage("fit ${item}", outs[:1], params, deps, outs)}
 
 
@@ -189,7 +190,10 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
     keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook", "releases")
     again = _again(params) if family.most_rows is None else []
     keys.append("rows.${item.at}")
+    of = [row for row in params.rows if row.model in models]
+    weighed = any(params.models[row.model].of_weights or row.calibrate for row in of)
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
+    deps += _results("weights.parquet") if weighed else []
     deps += _results("instances/${item.model}") if family.can("instances") else []
     deps += _code_of(["draw", "measure", *again], family)
     target = _results(f"measures/{row}/cells.parquet", *(f"measures/{row}/{step}.parquet" for step in again))

@@ -70,7 +70,14 @@ class Released:
     said: Sequence[str] = ()
 
 
-def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape") -> Released:
+def released(
+    codes: np.ndarray,
+    source: Source,
+    seed: int,
+    how: Inside = "shape",
+    weights: np.ndarray | None = None,
+    weighted: bool = False,
+) -> Released:
     """Return synthetic records as a table in the input's form, in random order.
 
     All that is random derives from the seed and from the synthetic records in the order in which they came,
@@ -82,22 +89,29 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
     source : the true records, from whose answers values are drawn
     seed : of the order of the records, and of the values inside their categories
     how : values are drawn: see :func:`modp.release.drawing.draws`
+    weights : float64 (m,), of the synthetic records, where they have such
+    weighted : whether the model was fitted to weighted counts
     """
     secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
-    codes = codes[seeds.generator(seed, *streams, "order").permutation(len(codes))]
+    order = seeds.generator(seed, *streams, "order").permutation(len(codes))
+    codes = codes[order]
     answers, said = _answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)
     columns, what = [], {}
     for column in source.table.columns:
-        if column.name in asked:
+        if weights is not None and column.name == source.dataset.weight:
+            rng = seeds.generator(seed, *streams, "column", column.name)
+            columns.append(_own_weights(column, weights[order], rng))
+            what[column.name] = "the synthetic record's own weight: sum these, do not count records"
+        elif column.name in asked:
             question = asked[column.name]
             columns.append(drawing.column(column, answers[question]))
             called = "" if question == column.name else f", the question {question}"
             what[column.name] = f"synthetic answers{called}"
         else:
             rng = seeds.generator(seed, *streams, "column", column.name)
-            made, what[column.name] = _besides(column, source, len(codes), rng)
+            made, what[column.name] = _besides(column, source, len(codes), rng, weighted)
             columns.append(made)
     return Released(Table(tuple(columns)), what, said)
 
@@ -173,7 +187,9 @@ def _said(kept: relations.Kept, wanted: Sequence[str], size: int) -> list[str]:
     return said
 
 
-def _besides(column: Column, source: Source, size: int, rng: np.random.Generator) -> tuple[Column, str]:
+def _besides(
+    column: Column, source: Source, size: int, rng: np.random.Generator, weighted: bool
+) -> tuple[Column, str]:
     """A column that is no question, and what stands in it."""
     dataset, name = source.dataset, column.name
     census = dataset.table is None
@@ -186,8 +202,12 @@ def _besides(column: Column, source: Source, size: int, rng: np.random.Generator
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
     if name == dataset.weight or (census and capitals in WEIGHTS):
+        counts = (
+            "weighted ones" if weighted else "unweighted ones, so that weighted totals of groups may differ"
+        )
         return _weights(column, size, rng), (
-            "about one weight for all, so that the total is about that of the true ones"
+            "about one weight for all, so that the total is about that of the true ones; the counts of records "
+            f"follow the true records' {counts}"
         )
     counts = column.counts
     if census and capitals in FACTORS and len(column.kinds) > 1:
@@ -210,6 +230,16 @@ def _one(column: Column) -> str:
     values = [numbers.number(text) or 0.0 for text in column.kinds.tolist()]
     one = MILLIONTHS if max(values) > MILLIONTHS_ABOVE else 1
     return Spelling.of(column.kinds.tolist()).write(np.array([one]))[0]
+
+
+def _own_weights(column: Column, weights: np.ndarray, rng: np.random.Generator) -> Column:
+    """Weights (m,) as the column writes them: where those are whole, rounded at random, their total kept."""
+    texts = [text for text in column.kinds.tolist() if numbers.number(text) is not None]
+    spelling = Spelling.of(texts)
+    if any(numbers.number(text) % 1 for text in texts):
+        return drawing.column(column, np.array(spelling.write(np.round(weights, 6)), object))
+    whole = np.diff(np.floor(np.cumsum(weights) + rng.random()), prepend=0.0)
+    return drawing.column(column, np.array(spelling.write(whole), object))
 
 
 def _weights(column: Column, size: int, rng: np.random.Generator) -> Column:

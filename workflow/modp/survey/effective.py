@@ -1,4 +1,4 @@
-"""What unequal weights do to a sample: how many records it is worth, and records drawn in their proportion."""
+"""Unequal weights of a sample: how many records it is worth, and records drawn in their proportion."""
 
 import numpy as np
 

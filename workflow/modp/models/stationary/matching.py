@@ -168,8 +168,8 @@ def fit(
     """Fit a model to true records, or to the people whom they stand for.
 
     With weights the target is the weighted crosstab of as many records as the true ones are worth, Kish's
-    effective size: then its sampling variance is about its counts, as that of unweighted counts is, and what a
-    prior, the choice of triples and the tolerance take for noise is noise. Chains start at records drawn in
+    effective size: then its sampling variance is about its counts, as that of unweighted counts is, and what
+    a prior, the choice of triples and the tolerance take for noise is noise. Chains start at records drawn in
     proportion to their weights.
 
     Parameters
