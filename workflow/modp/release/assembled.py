@@ -202,12 +202,10 @@ def _besides(
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
     if name == dataset.weight or (census and capitals in WEIGHTS):
-        counts = (
-            "weighted ones" if weighted else "unweighted ones, so that weighted totals of groups may differ"
-        )
+        fitted = "weighted" if weighted else "unweighted, so that weighted totals of groups may differ"
         return _weights(column, size, rng), (
-            "about one weight for all, so that the total is about that of the true ones; the counts of records "
-            f"follow the true records' {counts}"
+            "about one weight for all, so that the total is about that of the true ones; how many records give "
+            f"an answer follows the true records' counts, {fitted}"
         )
     counts = column.counts
     if census and capitals in FACTORS and len(column.kinds) > 1:
@@ -234,9 +232,9 @@ def _one(column: Column) -> str:
 
 def _own_weights(column: Column, weights: np.ndarray, rng: np.random.Generator) -> Column:
     """Weights (m,) as the column writes them: where those are whole, rounded at random, their total kept."""
-    texts = [text for text in column.kinds.tolist() if numbers.number(text) is not None]
-    spelling = Spelling.of(texts)
-    if any(numbers.number(text) % 1 for text in texts):
+    known = {text: value for text in column.kinds.tolist() if (value := numbers.number(text)) is not None}
+    spelling = Spelling.of(list(known))
+    if any(value % 1 for value in known.values()):
         return drawing.column(column, np.array(spelling.write(np.round(weights, 6)), object))
     whole = np.diff(np.floor(np.cumsum(weights) + rng.random()), prepend=0.0)
     return drawing.column(column, np.array(spelling.write(whole), object))

@@ -153,14 +153,14 @@ def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 WEIGHTED = (
-    " It is fitted to counts weighted by the survey weights, scaled to the records' effective number: synthetic "
+    " It is fitted to counts weighted by the survey weights, scaled to the records' effective number: its "
     "records all stand for as many people, and are to be compared with weighted tables."
 )
 """What a model is that is fitted to weighted counts."""
 
 
 def method(family: Family, parameters: Mapping[str, Any], zeros: str) -> str:
-    """Return in words how a model works: its recipe's ``parameters``, and what counts as a structural zero."""
+    """Return in words how a model works, of its recipe's parameters and what is a structural zero."""
     said = family.method.format(**{**parameters, "zeros": zeros})
     return said + (WEIGHTED if parameters.get("weighted") else "")
 
