@@ -87,7 +87,7 @@ def design_of(options: argparse.Namespace) -> Weights:
     found = Weights.read(options.design) if options.design else None
     if found is None:
         raise InputError(
-            f"{options.name} asks for survey weights ('weighted' of the model or 'calibrate' of the row), and "
+            f"{options.name} asks for survey weights ('weighted' of the model, 'calibrate' of the row), and "
             "the dataset YAML names none: give it the key 'weight', as in weight: PWGTP"
         )
     return found

@@ -9,7 +9,7 @@ PARTS = 10
 """Parts of equal size of a class, between whose ends values are drawn evenly."""
 
 RARITY = 5
-"""True records whose mean stands for the least and the greatest value of a class, so that neither is told."""
+"""The mean of so many less one, those next to the least or greatest value of a class, stands for that one."""
 
 MOST_ROUNDS = 500
 
@@ -21,7 +21,7 @@ def inside(codes: np.ndarray, true: np.ndarray, weights: np.ndarray, rng: np.ran
     """Draw a weight for each synthetic record inside its class of weights.
 
     The distribution inside a class is that of the true weights there, smoothed: even between its deciles, its
-    ends each the mean of a few records.
+    ends each the mean of a few records, the least and the greatest left aside.
 
     Parameters
     ----------
@@ -33,14 +33,15 @@ def inside(codes: np.ndarray, true: np.ndarray, weights: np.ndarray, rng: np.ran
     -------
     float64 (m,), of the true weights' mean; where a class has no true record, the mean
     """
-    drawn = np.full(len(codes), weights.mean())
+    drawn = np.empty(len(codes))
     at = rng.random(len(codes)) * PARTS
     for k in np.unique(codes):
         own, here = np.sort(weights[true == k]), codes == k
-        if not len(own):
+        if len(own) < 2 * RARITY:
+            drawn[here] = own.mean() if len(own) else weights.mean()
             continue
         ends = np.quantile(own, np.linspace(0, 1, PARTS + 1))
-        ends = np.clip(ends, own[:RARITY].mean(), own[-RARITY:].mean())
+        ends = np.clip(ends, own[1:RARITY].mean(), own[-RARITY:-1].mean())
         drawn[here] = np.interp(at[here], np.arange(PARTS + 1), ends)
     return drawn
 

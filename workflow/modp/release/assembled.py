@@ -202,10 +202,10 @@ def _besides(
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
     if name == dataset.weight or (census and capitals in WEIGHTS):
-        fitted = "weighted" if weighted else "unweighted, so that weighted totals of groups may differ"
+        fitted = "weighted" if weighted else "unweighted, so that weighted totals may differ"
         return _weights(column, size, rng), (
-            "about one weight for all, so that the total is about that of the true ones; how many records give "
-            f"an answer follows the true records' counts, {fitted}"
+            "about one weight for all, so that the total is about that of the true ones; how many records "
+            f"give an answer follows the true records' counts, {fitted}"
         )
     counts = column.counts
     if census and capitals in FACTORS and len(column.kinds) > 1:

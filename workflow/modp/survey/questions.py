@@ -390,7 +390,7 @@ class QuestionSet(Strict):
         if weight is not None:
             if weight in [*names, *(q.source for q in chosen)]:
                 raise InputError(f"weight_question: {self.name!r} has a question of {weight} already")
-            classes = DecileRecipe(of="all")
+            classes = DecileRecipe(of="all", blank_as=0)
             chosen.append(QuestionRecipe(name=weight, label="Survey weight", deciles=classes))
         kept = {q.name for q in chosen}
         content = {
