@@ -1,6 +1,10 @@
 # figure -> its kind, and the rows or models it shows
 FIGURES = {
-    **{name: (figure.kind, figure.of) for name, figure in PARAMS.figures.items()},
+    **{
+        name: (figure.kind, figure.of)
+        for name, figure in PARAMS.figures.items()
+        if DATASET.weight or not registry.KINDS[figure.kind].weighted
+    },
     **registry.drawn_by_every_run(
         {
             registry.Of.ROWS: PARAMS.names,
