@@ -1,16 +1,13 @@
 # figure -> its kind, and the rows or models it shows
 FIGURES = {
-    **{
-        name: (figure.kind, figure.of)
-        for name, figure in PARAMS.figures.items()
-        if DATASET.weight or not registry.KINDS[figure.kind].weighted
-    },
+    **{name: (figure.kind, figure.of) for name, figure in PARAMS.figures.items()},
     **registry.drawn_by_every_run(
         {
             registry.Of.ROWS: PARAMS.names,
             registry.Of.MODELS: TRAINED,
             registry.Of.CHAINS: CHAINED,
-        }
+        },
+        weighted=DATASET.weight is not None,
     ),
 }
 

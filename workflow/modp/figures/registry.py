@@ -149,6 +149,7 @@ KINDS: dict[str, Kind] = {
         caption="Totals, means and medians that a user would publish, from synthetic records: by how many of "
         "the true estimate's standard errors they are off. The band is the true 90 % interval, bars are the "
         "synthetic ones.",
+        named="estimates",
         weighted=True,
     ),
     "entropy": Kind(
@@ -289,15 +290,20 @@ def is_taken(figure: str) -> bool:
     return any(fnmatchcase(figure, pattern) for pattern in patterns)
 
 
-def drawn_by_every_run(things: Mapping[Of, Sequence[str]]) -> dict[str, tuple[str, list[str]]]:
+def drawn_by_every_run(
+    things: Mapping[Of, Sequence[str]], weighted: bool = False
+) -> dict[str, tuple[str, list[str]]]:
     """Return the figures that nobody asks for: name -> its kind and what it shows.
 
     Parameters
     ----------
     things : the rows or models that there are, by what a kind may be of
+    weighted : whether the data set names weights
     """
     found: dict[str, tuple[str, list[str]]] = {}
     for name, kind in KINDS.items():
+        if kind.weighted and not weighted:
+            continue
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}
         elif kind.named is not None:
