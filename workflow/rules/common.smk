@@ -57,7 +57,8 @@ NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
 RELEASES = "releases.parquet"
-TABLES = [t for t in register.TABLES if t != "repeats"]
+TABLES = [t for t, told in register.TABLES.items() if DATASET.weight or not told.weighted]
+TABLES.remove("repeats")
 TABLES = [t for t in TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
 TABLES = [t for t in TABLES if t != "releases" or PARAMS.releases > 1]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")

@@ -159,6 +159,8 @@ rule tables:
         gates=gates(PARAMS.answers_by_blade.model) if PARAMS.answers_by_blade else [],
         mixing=[mixing(model) for model in CHAINED],
         histories=expand(rules.fit.output.history, model=DRAWN_FROM),
+        weighted=rules.weigh.output if DATASET.weight else [],
+        estimated=rules.estimate.output if DATASET.weight else [],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -191,7 +193,7 @@ rule tables:
         " --releases {input.releases:q} --releases-of {params.again:q}"
         " --mixing {input.mixing:q} --mixing-of {params.chained:q} --histories {input.histories:q}"
         " --histories-of {params.fitted:q}"
-        " --published {input.published:q}"
+        " --weighted {input.weighted:q} --estimated {input.estimated:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --warnings {output.warnings:q} --plot {output.plot:q} --log {log:q}"

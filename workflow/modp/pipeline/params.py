@@ -95,6 +95,17 @@ class Grids(Strict):
     )
 
 
+class Estimates(Strict):
+    """What a user would publish of a weighted table: totals, means and medians.
+
+    ``of`` questions with numbers, all records together, ``by`` each of these questions' answers, and by all
+    of them combined. Questions that a data set lacks are passed over.
+    """
+
+    of: list[str] = Field(default=["PINCP"])
+    by: list[str] = Field(default=["ST", "SEX", "AGEP"])
+
+
 if TYPE_CHECKING:
     MODELS: TypeAlias = Recipe
     ROWS: TypeAlias = Row
@@ -138,6 +149,7 @@ class Params(Strict):
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
+    estimates: Estimates = Field(default_factory=Estimates)
     release: Released = Field(default_factory=Released)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 

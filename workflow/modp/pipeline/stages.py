@@ -11,11 +11,13 @@ from typing import Any
 
 import yaml
 
+from modp.base.config import load
 from modp.base.output import written
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline import engines
 from modp.pipeline.params import Params
+from modp.pums import where
 from modp.report import holdings
 
 HEADER = """\
@@ -208,12 +210,22 @@ def _report(params: Params) -> dict[str, Any]:
     read += ["gates"] if any(family.can("gates") for family in families) else []
     read += ["frontier"] if any(family.can("curve") for family in families) else []
     figures = {path for kind in KINDS for path in engines.code_of_figure(kind)}
-    code = sorted({*_code_of(["tables", "repeats"]), *figures})
-    deps = [DATASET, "workflow/published/accuracy.yaml", *_results(*read), *code]
+    steps = ["tables", "repeats"]
+    deps = [DATASET, "workflow/published/accuracy.yaml"]
+    if _has_weights(params):
+        steps += ["weigh", "estimate"]
+        deps += [RAW, "workflow/questions"]
+        read += ["weights.parquet", *(f"{row.row}/synthetic.parquet" for row in params.rows)]
+    deps += [*_results(*read), *sorted({*_code_of(steps), *figures})]
     outs = _results("tables", "figures", "parameters.json", "plots/accuracy.csv")
     everything = [{"params.yaml": None}]
     stage = _stage("tables, metrics and figures of all rows", ["reported"], everything, deps, outs)
     return stage | {"metrics": _results("metrics.json")}
+
+
+def _has_weights(params: Params) -> bool:
+    """Whether the run's data set names weights: a stage then makes more of more."""
+    return load(where.dataset_path(params.dataset), where.Dataset).weight is not None
 
 
 def _page() -> dict[str, Any]:

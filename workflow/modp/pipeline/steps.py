@@ -33,6 +33,8 @@ STEPS = {
     "draw": Step("draw one row of the accuracy table from its model", ("load", "draw")),
     "measure": Step("measure one synthetic table: crosstabs, crowds, attacks", ("load",)),
     "releases": Step("attack several tables of one row together", ("load", "instances", "draw")),
+    "weigh": Step("compare every row's weighted crosstab with the true one"),
+    "estimate": Step("make the estimates that a user would publish, from every row"),
     "frontier": Step("trace a model's fidelity against privacy", ("load", "curve")),
     "mixing": Step("follow a model's chains", ("load", "chains")),
     "epsilon": Step("trace a private model's fidelity along epsilon"),

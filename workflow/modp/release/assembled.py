@@ -96,7 +96,7 @@ def released(
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
     order = seeds.generator(seed, *streams, "order").permutation(len(codes))
     codes = codes[order]
-    answers, said = _answers(codes, source, seed, streams, how)
+    drawn, said = answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)
     columns, what = [], {}
     for column in source.table.columns:
@@ -106,7 +106,7 @@ def released(
             what[column.name] = "the synthetic record's own weight: sum these, do not count records"
         elif column.name in asked:
             question = asked[column.name]
-            columns.append(drawing.column(column, answers[question]))
+            columns.append(drawing.column(column, drawn[question]))
             called = "" if question == column.name else f", the question {question}"
             what[column.name] = f"synthetic answers{called}"
         else:
@@ -125,10 +125,16 @@ def _question_of_column(source: Source) -> dict[str, str]:
     return found
 
 
-def _answers(
-    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside
+def answers(
+    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside = "shape"
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The raw answers to each question, (m,) texts, and what is said of them."""
+    """Draw the raw answers to each question, objects (m,), texts; return what is said of them, too.
+
+    Parameters
+    ----------
+    codes, source, seed, how : as :func:`released` takes them
+    streams : names of the stream that the values are drawn from
+    """
     codebook = source.records.codebook
     recipes = {q.name: q for q in source.questions.questions}
     at = {name: q for q, name in enumerate(codebook.names)}
@@ -155,7 +161,7 @@ def _answers(
             found[here] = holds(asked[name].question, asked[name].recipe, k, values[here])
         return found
 
-    answers = {name: draw(name) for name in at}
+    made = {name: draw(name) for name in at}
     written = _question_of_column(source)
     column_of = {q.name: source.column_of.get(q.column, q.column) for q in codebook.questions}
     wanted = [Relation.read(text) for text in source.questions.relations]
@@ -172,7 +178,7 @@ def _answers(
         for relation in wanted
         for name in relation.names
     }
-    return answers, _said(relations.keep(wanted, answers, known), source.questions.relations, len(codes))
+    return made, _said(relations.keep(wanted, made, known), source.questions.relations, len(codes))
 
 
 def _said(kept: relations.Kept, wanted: Sequence[str], size: int) -> list[str]:

@@ -7,6 +7,10 @@ Variance = Literal["sdr", "brr", "fay", "jk1"]
 leaves one of as many groups out as there are replicates."""
 
 
+RESAMPLES = 80
+"""Resamples that give standard errors where there are no replicate weights: as many as Census has."""
+
+
 def factor(method: Variance | None, replicates: int, fay: float = 0.0) -> float:
     """Return f in SE² = f Σ (θ_r − θ)², the sum over replicate estimates θ_r of θ.
 
