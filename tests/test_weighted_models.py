@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_stationary import correlated, expected_crosstab
 
+from modp import Stationary
 from modp.base.errors import InputError
 from modp.cli import draw, inputs
 from modp.crosstabs import triples, weighted
@@ -247,3 +248,17 @@ def test_a_fit_with_other_weights_does_not_go_on_from_a_checkpoint(unequal, tmp_
         fitting._Checkpoint(records, recipe, w).of for w in (work, other, replace(work, weights=None))
     )
     assert len({one, two, none}) == 3
+
+
+def test_programs_fit_and_draw_with_weights(unequal):
+    records, weights, _, _ = unequal
+    few = {"triples": 0, "most_windows": 1, "seed": 1, "threads": 1}
+    model = Stationary.fit(records, weights=weights, **few)
+    drawn = model.sample(records, sweeps=2, weights=weights)
+    share = np.bincount(records.codes[:, 0], weights, 3) / weights.sum()
+    assert np.abs(np.bincount(drawn.codes[:, 0], minlength=3) / len(drawn.codes) - share).max() < 0.04
+    for bad, said in ((weights[:5], "for 4,000 records"), (-weights, "negative weight")):
+        with pytest.raises(InputError, match=said):
+            Stationary.fit(records, weights=bad, **few)
+    with pytest.raises(InputError, match="needs the records' survey weights"):
+        Stationary.fit(records, weighted=True, **few)

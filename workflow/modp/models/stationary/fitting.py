@@ -24,8 +24,10 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     Raises
     ------
     InputError
-        if the fit diverges at any step
+        if the fit diverges at any step, or there are no weights for a model of weighted counts
     """
+    if recipe.weighted and work.weights is None:
+        raise InputError(f"{work.name}: 'weighted' needs the records' survey weights, and none were given")
     began = time.perf_counter()
     checkpoint = _Checkpoint(records, recipe, work)
     start = checkpoint.found()
