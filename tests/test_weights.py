@@ -300,9 +300,9 @@ def test_intervals_overlap_as_worked_out_by_hand():
     true, error = np.zeros(4), np.full(4, one)  # from −1 to 1
     synthetic, own = np.array([0.0, 1, 5, 0]), np.array([one, 2 * one, one, 0])
     found = estimates.overlap(true, error, synthetic, own)
-    # From −1 to 3 all of the true one and half of the other are shared; nothing is far off.
-    assert_allclose(found[:3], [1, 0.75, 0])
-    assert np.isnan(found[3])
+    # From −1 to 3 all of the true one and half of the other are shared; far off, nothing; 0 is a point of it.
+    assert_allclose(found, [1, 0.75, 0, 0.5])
+    assert np.isnan(estimates.overlap(true, error, true * np.nan, own * np.nan)).all()
     assert estimates.inside(true, error, np.array([0.9, -1.1, np.nan, 1.0])).tolist() == [
         True,
         False,
