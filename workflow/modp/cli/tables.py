@@ -135,13 +135,15 @@ def _weighted(
     dataset: Dataset,
     sets: Mapping[str, np.ndarray],
     write: Callable[[str, pd.DataFrame, Sequence[str], Sequence[Printed]], None],
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Write the tables of a data set with weights; return what goes into the metrics."""
+) -> tuple[pd.DataFrame, ...]:
+    """Write the tables of a data set with weights, estimates if there are any; return what they measure."""
     errors = weighted.yardstick(dataset.variance, len(dataset.replicate_columns), dataset.fay)
     table = weighted.weighted_table(pd.read_parquet(options.weighted), sets)
+    write("accuracy_weighted", table, weighted.weighted_notes(errors), weighted.printed_weighted(table))
+    if not options.estimated:
+        return (table,)
     estimates = weighted.estimates_table(pd.read_parquet(options.estimated))
     kept = weighted.kept_table(estimates)
-    write("accuracy_weighted", table, weighted.weighted_notes(errors), weighted.printed_weighted(table))
     printed = weighted.printed_estimates(estimates, kept)
     write("estimates", estimates, weighted.estimates_notes(errors), printed)
     return table, kept

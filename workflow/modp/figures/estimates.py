@@ -14,7 +14,7 @@ from modp.figures.given import Given
 from modp.measures.weighted import Z90
 
 WIDEST = 12.0
-"""True standard errors at which an estimate is drawn that is farther off."""
+"""True standard errors at whose end the axis stops, were an estimate farther off."""
 
 
 def estimates_figure(given: Given) -> Figure:
@@ -37,26 +37,32 @@ def draw(table: pd.DataFrame, shown: Mapping[str, str], title: str) -> Figure:
     style.use()
     used = table[(table["records"] >= FEWEST) & (table["true_error"] > 0)]
     used = used[~used["by"].str.contains(" × ") & used["row"].isin(list(shown))]
-    statistics = list(dict.fromkeys(used["statistic"])) or ["mean"]
+    statistics = list(dict.fromkeys(table["statistic"])) or ["mean"]
     groups = list(dict.fromkeys(zip(used["of"], used["by"], used["label"], strict=True)))
     height = max(1.6 + len(groups) * (0.14 + 0.06 * len(shown)), 2.4)
     size = (0.7 * style.COLUMN_IN * (0.6 + len(statistics)), height)
     figure, axes = plt.subplots(
-        1, len(statistics), figsize=size, layout="constrained", sharey=True, squeeze=False
+        1, len(statistics), figsize=size, layout="constrained", sharex=True, sharey=True, squeeze=False
     )
     style.head(figure, title)
     for axis, statistic in zip(axes[0], statistics, strict=True):
         _panel(axis, used[used["statistic"] == statistic], groups, shown)
         axis.set_title(statistic)
-    axes[0, 0].set_yticks(range(len(groups)), [_called(*group) for group in groups], fontsize=8)
-    axes[0, 0].invert_yaxis()
-    figure.supxlabel("(synthetic − true) / true standard error", fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    first, middle = axes[0, 0], axes[0, len(statistics) // 2]
+    first.set_yticks(range(len(groups)), [_called(*group) for group in groups], fontsize=8)
+    first.set_ylim(max(len(groups), 1) - 0.5, -0.5)
+    low, high = first.get_xlim()
+    first.set_xlim(max(low, -WIDEST), min(high, WIDEST))
+    middle.set_xlabel("(synthetic − true) / true standard error")
+    handles = first.get_legend_handles_labels()[0]
+    inside = {row: used.loc[used["row"] == row, "inside"].to_numpy(bool) for row in shown}
+    labels = [f"{name}: {style.share(inside[row])} inside" for row, name in shown.items()]
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
 
 
 def _panel(axis: Axes, part: pd.DataFrame, groups: Sequence[tuple], shown: Mapping[str, str]) -> None:
+    """Draw one statistic: every row's estimates about the true ones, a line a group."""
     axis.axvspan(-Z90, Z90, color="0.9", zorder=0)
     axis.axvline(0, color=style.GUIDE, linewidth=0.8, zorder=1)
     place = {group: at for at, group in enumerate(groups)}
@@ -64,20 +70,16 @@ def _panel(axis: Axes, part: pd.DataFrame, groups: Sequence[tuple], shown: Mappi
     for (row, name), line, offset in zip(shown.items(), style.lines(len(shown)), offsets, strict=False):
         own = part[part["row"] == row]
         at = [place[key] for key in zip(own["of"], own["by"], own["label"], strict=True)]
-        off = ((own["synthetic"] - own["true"]) / own["true_error"]).to_numpy(float)
-        bars = Z90 * (own["synthetic_error"] / own["true_error"]).to_numpy(float)
-        inside = f"{name}: {style.share(own['inside'].to_numpy(bool))} inside"
         axis.errorbar(
-            np.clip(off, -WIDEST, WIDEST),
+            ((own["synthetic"] - own["true"]) / own["true_error"]).to_numpy(float),
             np.array(at, float) + offset,
-            xerr=bars,
+            xerr=Z90 * (own["synthetic_error"] / own["true_error"]).to_numpy(float),
             fmt="o",
             markersize=3,
             linewidth=0.9,
             color=line["color"],
-            label=inside,
+            label=name,
         )
-    axis.set_xlim(-WIDEST - 0.5, WIDEST + 0.5)
     if part.empty:
         style.absent(axis)
 

@@ -116,7 +116,7 @@ def overlap(true: np.ndarray, error: np.ndarray, synthetic: np.ndarray, own: np.
     """Return the overlap of 90 % intervals: the mean of its shares in the one and in the other, 0 if none.
 
     Karr, Kohnen, Oganian, Reiter and Sanil, The American Statistician 60 (2006), equation 5, but not below
-    0; NaN where an interval has no width.
+    0. An interval without width, as medians of rounded numbers have, is shared whole if it lies in the other.
 
     Parameters
     ----------
@@ -126,8 +126,9 @@ def overlap(true: np.ndarray, error: np.ndarray, synthetic: np.ndarray, own: np.
     low = np.maximum(true - Z90 * error, synthetic - Z90 * own)
     shared = np.maximum(high - low, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = shared / (2 * Z90 * error), shared / (2 * Z90 * own)
-    return np.where((error > 0) & (own > 0), (shares[0] + shares[1]) / 2, np.nan)
+        of_true = np.where(error > 0, shared / (2 * Z90 * error), high >= low)
+        of_own = np.where(own > 0, shared / (2 * Z90 * own), high >= low)
+    return (of_true + of_own) / 2
 
 
 @dataclass(frozen=True)

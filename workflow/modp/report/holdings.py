@@ -75,6 +75,11 @@ HOLDINGS = (
         "no",
     ),
     Holding(
+        ("tables/weighted/",),
+        "the true crosstab by weights, cells of one record included, and true estimates of every group",
+        "no",
+    ),
+    Holding(
         ("figures/",),
         f"those of the kinds {', '.join(f'`{name}`' for name, kind in KINDS.items() if not kind.public)}: "
         "true counts cell by cell, or a point for a true record",

@@ -42,8 +42,8 @@ def metrics(
     hidden, attacked : as :func:`modp.summaries.privacy.privacy_table` and
         :func:`modp.summaries.attacks.attacks_table` return them
     paper_notebook : the parameter
-    weighted : where there are weights, what :func:`modp.summaries.weighted.weighted_table` and
-        :func:`modp.summaries.weighted.kept_table` return
+    weighted : where there are weights, what :func:`modp.summaries.weighted.weighted_table` returns and, where
+        there are estimates, :func:`modp.summaries.weighted.kept_table`
     """
     accuracy = _accuracy(table, three_way)
     if weighted:
@@ -75,7 +75,7 @@ def _accuracy(table: pd.DataFrame, three_way: pd.DataFrame) -> dict[str, Any]:
     return tree
 
 
-def _add_weighted(tree: dict[str, Any], weighted: pd.DataFrame, kept: pd.DataFrame) -> None:
+def _add_weighted(tree: dict[str, Any], weighted: pd.DataFrame, *kept: pd.DataFrame) -> None:
     """Put measures of weighted crosstabs and of estimates beside the others."""
     of_d, others = measures_of("d"), measures_of("weighted")
     for line in weighted.to_dict("records"):
@@ -83,7 +83,7 @@ def _add_weighted(tree: dict[str, Any], weighted: pd.DataFrame, kept: pd.DataFra
         place |= {f"{m.name}{after}": _number(line[m.key]) for m in (*of_d, *others)}
         if line["cells"] == "all" and line["variant"]:
             place |= {f"{RATIO}{m.name}{after}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}
-    for line in kept.to_dict("records"):
+    for line in (line for summary in kept for line in summary.to_dict("records")):
         _place(tree, line).update({m.name: _number(line[m.key]) for m in measures_of("estimates")})
 
 

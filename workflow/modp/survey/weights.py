@@ -80,7 +80,7 @@ def checked(
     """
     for name in (weight, *replicates):
         values = columns[name]
-        known = np.asarray(values.filled(np.nan), np.float64)
+        known = np.ma.filled(values.astype(np.float64), np.nan)
         _require(np.isfinite(known), name, rows, "no weight")
         if name == weight:
             _require(known >= 0, name, rows, "a negative weight")
