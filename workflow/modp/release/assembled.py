@@ -27,6 +27,9 @@ FACTORS = ("ADJINC", "ADJHSG")
 BESIDES = (SERIAL, LINE, *WEIGHTS, *OF_ALL, *FACTORS)
 """Columns of Census's files that no question set of ours reads, and what they are is known."""
 
+OWN_WEIGHT = "the synthetic record's own weight: sum these, do not count records"
+"""What stands in a column of weights that were drawn or raked."""
+
 MILLIONTHS = 1_000_000
 """Factors are mostly written in these."""
 
@@ -103,7 +106,7 @@ def released(
         if weights is not None and column.name == source.dataset.weight:
             rng = seeds.generator(seed, *streams, "column", column.name)
             columns.append(_own_weights(column, weights[order], rng))
-            what[column.name] = "the synthetic record's own weight: sum these, do not count records"
+            what[column.name] = OWN_WEIGHT
         elif column.name in asked:
             question = asked[column.name]
             columns.append(drawing.column(column, drawn[question]))
