@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modp.cli import measure
+from modp.cli.people import People
 from modp.crosstabs.cells import structural_zeros
 from modp.draws import independent
 from modp.measures import attacks, linear
@@ -512,7 +513,8 @@ def test_nobody_is_in_the_reference_who_is_attacked(monkeypatch):
     true = records_of(np.arange(1000, dtype=np.int16)[:, None], (1000,))
     order, asked = rng().permutation(400), []
     monkeypatch.setattr(attacks, "density_ratio", lambda *tables: asked.append(tables) or np.zeros(1))
-    measure._compared(true[:9], true[:600], true[600:][order], attacks.in_reference(order))
+    who = People(true[:600], true[600:][order], attacks.in_reference(order))
+    measure._compared(true[:9], who)
     (members, _, reference, _), (others, _, same, _) = asked
     assert (reference == same).all() and len(members) == len(others) == len(reference) == 200
     assert not set(reference.ravel()) & set(others.ravel())

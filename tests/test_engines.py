@@ -51,7 +51,7 @@ def test_files_of_true_records_are_not_sent_to_a_remote():
         out for stage in stages_.values() for out in stage.get("outs", stage.get("do", {}).get("outs", []))
     ]
     unsent = {path for out in outs if isinstance(out, dict) for path, how in out.items() if not how["push"]}
-    true = {f"{stages.RESULTS}/{name}.parquet" for name in ("records", "holdout", "bootstrap")}
+    true = {f"{stages.RESULTS}/{name}.parquet" for name in ("records", "holdout", "bootstrap", "weights")}
     assert unsent == {stages.RAW, *true}
 
 

@@ -29,11 +29,11 @@ def model_of(excluded: np.ndarray | None = None) -> stationary.Stationary:
 def test_a_record_is_remembered_if_it_is_among_the_nearest_to_its_chain():
     rng = np.random.default_rng(1)
     start, rows = codes_of(SIZES, 2000, rng), np.arange(0, 2000, 3)
-    assert forgetting.remembered(start, start, rows) == 1
+    assert forgetting.remembered(start, start, rows, start) == 1
     other = codes_of(SIZES, 2000, rng)
-    assert forgetting.remembered(start, other, rows) <= forgetting.chance(2000, len(rows)) < 0.025
+    assert forgetting.remembered(start, other, rows, start) <= forgetting.chance(2000, len(rows)) < 0.025
     half = np.where(np.arange(2000)[:, None] % 2, start, other)
-    assert forgetting.remembered(start, half, rows) == pytest.approx(0.5, abs=0.02)
+    assert forgetting.remembered(start, half, rows, start) == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize(

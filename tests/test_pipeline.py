@@ -502,3 +502,47 @@ def test_nine_records_with_a_lone_category_an_all_blank_question_and_no_holdout_
     assert (results / "figures/fig06_pair.pdf").exists()
     cells = pd.read_parquet(results / "measures/bootstrap/cells.parquet")
     assert len(cells) == 17 * 18 // 2
+
+
+def test_weights_and_several_releases_run_to_a_folder_that_may_leave_the_house(finished, tmp_path):
+    params = LIGHT | {
+        "releases": 2,
+        "models": {
+            "pairs": {"family": "stationary", "most_windows": 1, "triples": 0},
+            "weighted": {"family": "stationary", "most_windows": 1, "triples": 0, "weighted": True},
+            "noisy": LIGHT["models"]["noisy"],
+        },
+        "rows": [
+            {"model": "pairs", "name": "calibrated", "sweeps": 5, "calibrate": ["SEX", "AGEP"]},
+            {"model": "weighted", "name": "few", "sweeps": 20, "size": 500},
+            {"model": "noisy", "name": "released"},
+        ],
+        "figures": {},
+        "release": {"rows": ["pairs/calibrated"]},
+    }
+    del params["answers_by_blade"]
+    folder = workspace(tmp_path, params, finished[0])
+    about = {"title": "weights", "questions": "stums", "files": ["data/sample/sample_csv_p.zip"]}
+    about |= {"weight": "PWGTP", "weight_question": True}
+    (folder / "w.yaml").write_text(yaml.safe_dump(about))
+    run(folder, "python", "-m", "modp", "stages")
+    wanted = ["tables/releases.md", "pairs/card.md", "weighted/card.md", "pairs/calibrated/release/README.md"]
+    targets = [f"results/w/{file}" for file in wanted]
+    run(folder, "snakemake", "--cores", "2", "--config", "dataset=w.yaml", "--", *targets)
+    results = folder / "results/w"
+    table = pd.read_parquet(results / "tables/releases.parquet")
+    assert set(table["releases"]) == {1, 2} and set(table["model"]) == {"bootstrap", "pairs", "weighted"}
+    assert "1 table | 2 tables | gain" in (results / "tables/releases.md").read_text()
+    assert "raked to the true weighted totals of: SEX, AGEP" in (results / "pairs/card.md").read_text()
+    assert "weighted by the survey weights" in (results / "weighted/card.md").read_text()
+    true, weights = (pd.read_parquet(results / f"{name}.parquet") for name in ("records", "weights"))
+    drawn = pd.read_parquet(results / "pairs/calibrated/synthetic.parquet")
+    for question in ("SEX", "AGEP"):
+        wanted = weights["weight"].groupby(true[question], observed=False).sum()
+        found = drawn["weight"].groupby(drawn[question], observed=False).sum()
+        assert np.allclose(found, wanted, rtol=1e-3)
+    assert "weight" not in pq.read_schema(results / "noisy/released/synthetic.parquet").names
+    with zipfile.ZipFile(next((results / "pairs/calibrated/release").glob("*.zip"))) as archive:
+        (name,) = archive.namelist()
+        released = pd.read_csv(archive.open(name))
+    assert abs(released["PWGTP"].sum() - weights["weight"].sum()) <= 1 and released["PWGTP"].nunique() > 50

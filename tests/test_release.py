@@ -711,3 +711,22 @@ def test_words_that_few_people_gave_do_not_come_back():
     given = made.table["A"].words
     assert sorted(set(given.compressed())) == ["7", "common", "usual"]
     assert np.ma.getmaskarray(given).sum() == 10
+
+
+def test_records_with_weights_of_their_own_bring_them_into_the_input_s_column():
+    table = table_of(A=AMOUNTS, W=[5 + k % 3 for k in range(400)])
+    source = source_of(table, question_set(numbers_question("A", 10_000, 30_000), other()), weight="W")
+    weights = np.linspace(0.3, 9.4, 400)
+    made = released(source.records.codes, source, 1, weights=weights)
+    found = np.array([int(text) for text in texts(made, "W")])
+    assert abs(found.sum() - weights.sum()) < 1
+    assert sorted(np.abs(np.sort(found) - weights))[-1] < 1.01
+    assert "own weight" in made.what["W"]
+
+
+@pytest.mark.parametrize(("weighted", "said"), [(True, "counts, weighted"), (False, "counts, unweighted")])
+def test_equal_weights_say_which_counts_the_records_follow(weighted, said):
+    table = table_of(A=AMOUNTS, W=[5 + k % 3 for k in range(400)])
+    source = source_of(table, question_set(numbers_question("A", 10_000, 30_000), other()), weight="W")
+    made = released(source.records.codes, source, 1, weighted=weighted)
+    assert said in made.what["W"] and len(set(texts(made, "W"))) <= 2

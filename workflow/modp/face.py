@@ -32,6 +32,7 @@ from modp.summaries.accuracy import Row as Measured
 from modp.summaries.accuracy import accuracy_table
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
+from modp.survey.weights import checked
 from modp.synthesizer import Synthesizer
 
 __all__ = ["Blades", "FittedModel", "Private", "Records", "Stationary", "Synthesizer", "Synthetic", "compare"]
@@ -171,6 +172,7 @@ class Stationary(FittedModel):
         device: str = "cpu",
         zeros: Zeros = "sample",
         progress: bool = False,
+        weights: np.ndarray | None = None,
         **recipe: object,
     ) -> Self:
         """Fit a model to the records' crosstabs.
@@ -186,6 +188,7 @@ class Stationary(FittedModel):
             ``likely`` for those of them that chance does not explain, ``stated`` for those that the question
             set calls impossible
         progress : whether to say on the terminal how far the fit has come
+        weights : survey weights of the records, (n,), to fit to the weighted crosstab; draw with them too
         recipe : keys of :class:`modp.models.stationary.recipe.StationaryRecipe`, as in params.yaml:
             ``prior="student"``, ``tolerance=0.02``, ``triples=0``, ``chains=10000`` …
 
@@ -195,7 +198,9 @@ class Stationary(FittedModel):
             if a key of the recipe is unknown or its value cannot be used; if there is no GPU as asked for;
             if true records hold what is stated to be impossible; if the fit diverges
         """
-        return cls._fitted(records, _work(name, seed, threads, device, zeros, progress), recipe)
+        work = _work(name, seed, threads, device, zeros, progress)
+        keys = recipe if weights is None else {**recipe, "weighted": True}
+        return cls._fitted(records, replace(work, weights=_weights(weights, records)), keys)
 
     def sample(
         self,
@@ -209,6 +214,7 @@ class Stationary(FittedModel):
         name: str | None = None,
         threads: int | None = None,
         device: str = "cpu",
+        weights: np.ndarray | None = None,
     ) -> Synthetic:
         """Draw records by sweeps, each of which redraws every answer given the record's others.
 
@@ -224,6 +230,8 @@ class Stationary(FittedModel):
         seed, threads, device : as in :meth:`fit`
         name : the random streams are called after it and the model's; ``sweeps-20`` and so on by default, or
             ``balanced``
+        weights : survey weights of the records, in proportion to which chains start, for a model that was
+            fitted with them
 
         Returns
         -------
@@ -238,8 +246,9 @@ class Stationary(FittedModel):
         name = name or ("balanced" if balanced else f"sweeps-{sweeps}")
         keys: dict[str, object] = {"sweeps": sweeps, "start": begun, "balanced": balanced}
         row = self._row(StationaryRow, name, keys if records is None else keys | {"size": n})
-        work = _work(row.row, seed, threads, device)
-        return self._drawn(self._started(records, row.start, n), row, work)
+        starts = self._started(records, row.start, n)
+        work = replace(_work(row.row, seed, threads, device), weights=_weights(weights, starts))
+        return self._drawn(starts, row, work)
 
     def _started(self, records: Records | None, start: str, n: int | None) -> Records:
         """The records to start at; for fresh ones only their number counts."""
@@ -455,6 +464,16 @@ def _work(
 ) -> Work:
     cores = threads or os.cpu_count() or 1
     return Work(name, seed, cores, device, _known(zeros), Log(quiet=not progress))
+
+
+def _weights(weights: np.ndarray | None, records: Records) -> np.ndarray | None:
+    """The records' weights as numbers to count with; raise InputError if they cannot be."""
+    if weights is None:
+        return None
+    values = np.asarray(weights, np.float64)
+    if values.shape != (len(records),):
+        raise InputError(f"weights of shape {values.shape} for {len(records):,} records: give one for each")
+    return checked({"weights": np.ma.array(values)}, "weights", (), np.arange(len(records)))[0]
 
 
 def _known(zeros: Zeros) -> Zeros:

@@ -11,6 +11,7 @@ rule code:
         records=f"{RESULTS}/records.parquet",
         holdout=f"{RESULTS}/holdout.parquet",
         codebook=f"{RESULTS}/codebook.json",
+        weights=f"{RESULTS}/weights.parquet",
     log:
         f"{LOGS}/code.log",
     params:
@@ -22,7 +23,7 @@ rule code:
         " --dataset {input.dataset:q} --questions {input.questions:q} --codebook-of {input.codebook:q}"
         " --share {params.share}"
         " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
-        " --codebook {output.codebook:q} --log {log:q}"
+        " --codebook {output.codebook:q} --weights {output.weights:q} --log {log:q}"
 
 
 rule bootstrap:
@@ -49,3 +50,4 @@ rule coded:
         rules.code.output,
         rules.bootstrap.output,
         [measures(row, file) for row in ENDS for file in (CELLS, ATTACK)],
+        [measures(row, RELEASES) for row in AGAIN if row in ENDS],

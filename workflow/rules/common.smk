@@ -37,7 +37,9 @@ try:
     where.require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
-    QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
+    QUESTIONS.fitted(
+        DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
+    )
     DATASET.agrees_with(QUESTIONS.records)
     CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
 except InputError as fault:
@@ -50,11 +52,15 @@ MODELS = list(PARAMS.models)
 ROWS = {row.row: row for row in PARAMS.rows}
 MEASURED = [*PARAMS.names, MARGINALS]
 ENDS = (BOOTSTRAP, MARGINALS)
+AGAIN = PARAMS.repeatable if PARAMS.releases > 1 else []
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
-TABLES = [t for t in register.TABLES if t != "repeats"]
+RELEASES = "releases.parquet"
+TABLES = [t for t, told in register.TABLES.items() if DATASET.weight or not told.weighted]
+TABLES.remove("repeats")
 TABLES = [t for t in TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
+TABLES = [t for t in TABLES if t != "releases" or PARAMS.releases > 1]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
 WARM = warm.Server()
 
@@ -118,6 +124,20 @@ def fitted_elsewhere(model):
 def family_of(name):
     """The name of a model's or row's family, for the command line."""
     return PARAMS.family_of(name).name
+
+
+def weighted(model):
+    """The flag of a model that is fitted to weighted counts."""
+    return "--weighted" if PARAMS.models[model].of_weights else ""
+
+
+def design(name):
+    """The true records' weights, for a model or row that makes use of them."""
+    row = ROWS.get(name)
+    asked = PARAMS.models[name.partition("/")[0]].of_weights
+    if row:
+        asked |= bool(row.calibrate or DATASET.asked_weight)
+    return f"{RESULTS}/weights.parquet" if asked else []
 
 
 def frontier(model):

@@ -6,7 +6,8 @@ FIGURES = {
             registry.Of.ROWS: PARAMS.names,
             registry.Of.MODELS: TRAINED,
             registry.Of.CHAINS: CHAINED,
-        }
+        },
+        weighted=DATASET.weight is not None,
     ),
 }
 

@@ -58,6 +58,43 @@ use rule measure as measure_end with:
         seed=PARAMS.seed,
 
 
+rule releases:
+    """Attack several tables of one row together, as somebody may who has more than one release."""
+    input:
+        records=rules.code.output.records,
+        holdout=rules.code.output.holdout,
+        codebook=rules.code.output.codebook,
+        synthetic=lambda w: synthetic(w.row),
+        weights=lambda w: [] if w.row in ENDS else weights_of(w.row),
+        design=lambda w: [] if w.row in ENDS else design(w.row),
+        code=lambda w: code_of("releases", None if w.row in ENDS else w.row),
+    output:
+        measures("{row}", RELEASES),
+    log:
+        f"{LOGS}/measures/{{row}}.releases.log",
+    wildcard_constraints:
+        row=one_of(AGAIN),
+    params:
+        drawn=lambda w: (
+            []
+            if w.row in ENDS
+            else ["--family", family_of(w.row), "--row", ROWS[w.row].model_dump_json()]
+        ),
+        weighted=lambda w: "" if w.row in ENDS else weighted(ROWS[w.row].model),
+        number=PARAMS.releases,
+        attacked=PARAMS.attacked,
+        zeros=PARAMS.zeros,
+        seed=PARAMS.seed,
+        device=PARAMS.device,
+    shell:
+        "python -m modp releases --records {input.records:q} --holdout {input.holdout:q}"
+        " --codebook {input.codebook:q} --synthetic {input.synthetic:q} --name {wildcards.row:q}"
+        " {params.drawn:q} --weights {input.weights:q} --zeros {params.zeros} --number {params.number}"
+        " --attacked {params.attacked:q} --seed {params.seed} --device {params.device} --threads {threads}"
+        " --design {input.design:q} {params.weighted}"
+        " --out {output:q} --log {log:q}"
+
+
 rule frontier:
     """Trace one model's fidelity against privacy."""
     input:
@@ -118,9 +155,12 @@ rule tables:
         summaries=[measures(row, SUMMARY) for row in PARAMS.names],
         privacy=[measures(row, PRIVACY) for row in ROWS],
         attacks=[measures(row, ATTACK) for row in MEASURED],
+        releases=[measures(row, RELEASES) for row in AGAIN],
         gates=gates(PARAMS.answers_by_blade.model) if PARAMS.answers_by_blade else [],
         mixing=[mixing(model) for model in CHAINED],
         histories=expand(rules.fit.output.history, model=DRAWN_FROM),
+        weighted=rules.weigh.output if DATASET.weight else [],
+        estimated=rules.estimate.output if DATASET.weight else [],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -142,6 +182,7 @@ rule tables:
         rows=PARAMS.names,
         seed=PARAMS.seed,
         folder=lambda w, output: Path(output[0]).parent,
+        again=AGAIN,
         chained=CHAINED,
         fitted=DRAWN_FROM,
         run=PARAMS.model_dump_json(),
@@ -149,9 +190,10 @@ rule tables:
         "python -m modp tables --records {input.records:q} --codebook {input.codebook:q}"
         " --rows {params.rows:q} --cells {input.cells:q} --summaries {input.summaries:q}"
         " --privacy {input.privacy:q} --attacks {input.attacks:q} --gates {input.gates:q}"
+        " --releases {input.releases:q} --releases-of {params.again:q}"
         " --mixing {input.mixing:q} --mixing-of {params.chained:q} --histories {input.histories:q}"
         " --histories-of {params.fitted:q}"
-        " --published {input.published:q}"
+        " --weighted {input.weighted:q} --estimated {input.estimated:q} --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --warnings {output.warnings:q} --plot {output.plot:q} --log {log:q}"

@@ -7,6 +7,7 @@ LOGS_OF_STEPS = [
     *expand(rules.instances.log, model=INSTANCED),
     *expand(rules.draw.log, row=ROWS),
     *expand(rules.measure.log, row=MEASURED),
+    *expand(rules.releases.log, row=AGAIN),
     *expand(rules.frontier.log, model=CURVED),
     *expand(rules.mixing.log, model=CHAINED),
     *rules.tables.log,

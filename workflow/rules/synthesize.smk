@@ -30,6 +30,7 @@ rule draw:
         codebook=rules.code.output.codebook,
         weights=lambda w: weights_of(w.row),
         instances=lambda w: instances_of(ROWS[w.row].model, getattr(ROWS[w.row], "instances", 1)),
+        design=lambda w: design(w.row),
         code=lambda w: code_of("draw", w.row),
     output:
         synthetic("{row}"),
@@ -40,6 +41,8 @@ rule draw:
     params:
         family=lambda w: family_of(w.row),
         row=lambda w: ROWS[w.row].model_dump_json(),
+        weighted=lambda w: weighted(ROWS[w.row].model),
+        question=DATASET.asked_weight or [],
         zeros=PARAMS.zeros,
         seed=PARAMS.seed,
         device=PARAMS.device,
@@ -47,4 +50,5 @@ rule draw:
         "python -m modp draw --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.row:q} --family {params.family} --weights {input.weights:q}"
         " --row {params.row:q} --instances {input.instances:q} --zeros {params.zeros}"
+        " --design {input.design:q} {params.weighted} --weight-question {params.question:q}"
         " --seed {params.seed} --device {params.device} --threads {threads} --out {output:q} --log {log:q}"

@@ -4,6 +4,7 @@ rule fit:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         fitted=lambda w: fitted_elsewhere(w.model),
+        design=lambda w: design(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",
@@ -18,11 +19,13 @@ rule fit:
         mem_mb=2000,
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
+        weighted=lambda w: weighted(w.model),
         zeros=lambda w: PARAMS.zeros if PARAMS.family_of(w.model).excludes_zeros else "sample",
         seed=PARAMS.seed,
         device=PARAMS.device,
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
+        " --design {input.design:q} {params.weighted}"
         " --device {params.device} --threads {threads} --weights {output.weights:q}"
         " --history {output.history:q} --plot {output.plot:q} --log {log:q}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from modp.base.config import load
 from modp.base.output import Log
 from modp.cli.inputs import PROVENANCE
 from modp.crosstabs.cells import Zeros
@@ -20,6 +21,7 @@ from modp.figures import registry
 from modp.measures.ends import BOOTSTRAP
 from modp.models.stationary.recipe import POPULATION, StationaryRow
 from modp.pums import fetch
+from modp.pums.where import Dataset
 
 HELD_OUT = 0.2
 """The share of the records that no model sees, against whom what the table tells is measured."""
@@ -39,6 +41,7 @@ tables come as near to people held out. With half as many a fit may not tell tha
 
 MEASURES = ("cells", "summary", "triples", "attack", "roc")
 STEPS = 10
+"""All but the one on weighted crosstabs, where there are weights."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,11 @@ class Alone:
             "rows": [self.row],
         }
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the data set names weights."""
+        return load(self.dataset, Dataset).weight is not None
+
     def at(self, name: str) -> Path:
         """Return where a file of the run is."""
         return self.folder / name
@@ -101,7 +109,9 @@ class Alone:
 
 def run(alone: Alone) -> None:
     """Run all steps up to the report."""
-    with tqdm(total=STEPS, disable=None, bar_format="{desc:<42}{percentage:3.0f}%|{bar}|{elapsed}") as bar:
+    with tqdm(
+        total=STEPS + alone.weighted, disable=None, bar_format="{desc:<42}{percentage:3.0f}%|{bar}|{elapsed}"
+    ) as bar:
 
         def done(steps: Iterable[Step]) -> None:
             for said, name, arguments in steps:
@@ -174,6 +184,8 @@ def _drawn(alone: Alone) -> Iterable[Step]:
 
 
 def _reported(alone: Alone) -> Iterable[Step]:
+    if alone.weighted:
+        yield "comparing weighted crosstabs", "weigh", _weighed(alone)
     yield "summing up", "tables", _summed_up(alone)
     given = {"title": alone.title, "codebook": alone.at("codebook.json"), "seed": alone.seed}
     for name, (kind, names) in FIGURES.items():
@@ -190,6 +202,7 @@ def code_arguments(alone: Alone) -> dict[str, Any]:
         "records": alone.at("records.parquet"),
         "holdout": alone.at("holdout.parquet"),
         "codebook": alone.at("codebook.json"),
+        "weights": alone.at("weights.parquet"),
     }
 
 
@@ -211,6 +224,16 @@ def _measured(alone: Alone, row: str, drawn: Path, of_model: Mapping[str, Any]) 
     return {**coded, **compared, **of_model, "seed": alone.seed, "zeros": ZEROS, **files}
 
 
+def _weighed(alone: Alone) -> dict[str, Any]:
+    at = alone.at
+    return {
+        **{"records": at("records.parquet"), "codebook": at("codebook.json")},
+        **{"weights": at("weights.parquet"), "dataset": alone.dataset, "rows": f"{MODEL}/{ROW}"},
+        **{"synthetic": at("synthetic.parquet"), "seed": alone.seed, "threads": alone.threads},
+        "out": at("weighted.parquet"),
+    }
+
+
 def _summed_up(alone: Alone) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
     return {
@@ -221,13 +244,15 @@ def _summed_up(alone: Alone) -> dict[str, Any]:
         **{"dataset": alone.dataset, "seed": alone.seed, "folder": at("tables"), "run": alone.parameters},
         **{"parameters": at("parameters.json"), "metrics": at("metrics.json")},
         **{"warnings": at("tables/warnings.json"), "plot": at("accuracy.csv")},
+        **({"weighted": at("weighted.parquet")} if alone.weighted else {}),
     }
 
 
 def _page(alone: Alone) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
     provenance = [_provenance(path, alone.folder) for path in alone.files]
-    tables = ("accuracy", "three_way", "privacy", "attacks", "questions")
+    tables = ["accuracy", "three_way", *(["accuracy_weighted"] if alone.weighted else [])]
+    tables += ["privacy", "attacks", "questions"]
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
         **{"rows": rows, "cells": alone.measures("cells", *rows)},

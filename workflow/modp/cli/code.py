@@ -9,7 +9,7 @@ from modp.base.output import Log, written
 from modp.cli.selected import fitted_questions, selected
 from modp.crosstabs.pairs import crosstab
 from modp.pums.where import Dataset
-from modp.survey import coding
+from modp.survey import coding, weights
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, required=True, help="what the models learn from")
     parser.add_argument("--holdout", type=Path, required=True, help="what they never see")
     parser.add_argument("--codebook", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, help="households of the former, and weights if there are any")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
@@ -50,6 +51,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
         Records(codes, codebook).write(path)
     with written(options.holdout) as path:
         Records(held[known], codebook).write(path)
+    if options.weights:
+        with written(options.weights) as path:
+            weights.write(path, chosen.households, chosen.weights)
     for cell in codebook.broken(crosstab(Records(codes, codebook))):
         log(f"the question set calls impossible, and the records hold: {cell}")
     if not known.all():

@@ -2,13 +2,24 @@
 
 import argparse
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from modp.base import seeds
 from modp.base.config import check
+from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log
-from modp.cli.inputs import ask_for_fitted, fitted, read_drawn, work_of, write_drawn
+from modp.cli.inputs import ask_for_fitted, design_of, fitted, read_drawn, work_of, write_drawn
+from modp.draws import weighting
+from modp.models.family import Drawn, Row
+from modp.survey.codebook import Codebook
+from modp.survey.records import Records
+
+MARGINS = "margins"
+"""Under ``calibrate``: all questions."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask_for_fitted(parser)
     parser.add_argument("--row", type=json.loads, required=True, help="the row, as JSON")
     parser.add_argument("--instances", type=Path, nargs="*", default=[], help="in order, if there are any")
+    parser.add_argument("--weight-question", nargs="?", help="of the records' survey weight, if there is one")
     parser.add_argument("--out", type=Path, required=True)
 
 
@@ -25,6 +37,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     row = check(options.row, family.row, f"row {options.name}")
     instances = [read_drawn(path, records.codebook) for path in options.instances]
     drawn = family.draw(model, records, row, work_of(options, log), instances)
+    drawn = _weighed(drawn, row, records, bool(family.parts.get("guarantee")), options, log)
     write_drawn(options.out, drawn, records.codebook)
     partners = drawn.record.compressed()
     if len(partners):
@@ -32,3 +45,57 @@ def run(options: argparse.Namespace, log: Log) -> None:
         log(f"{row.row}: {len(drawn.codes):,} records; {differ:.1%} of the answers differ from the partner's")
     else:
         log(f"{row.row}: {len(drawn.codes):,} records that no true record was the start of")
+
+
+def _weighed(
+    drawn: Drawn, row: Row, records: Records, guaranteed: bool, options: argparse.Namespace, log: Log
+) -> Drawn:
+    """Give the records weights, where the weight was a question or totals are to be met."""
+    if options.weight_question is None and not row.calibrate:
+        return drawn
+    if guaranteed:
+        if row.calibrate:
+            raise InputError(
+                f"row {row.row}: 'calibrate' takes true totals, which a guarantee does not allow"
+            )
+        log(f"{row.row}: no weights are drawn, since those inside a class are from the true records")
+        return drawn
+    codes, true, codebook = drawn.codes, design_of(options), records.codebook
+    weights = np.full(len(codes), true.total / max(len(codes), 1))
+    if options.weight_question is not None:
+        at = codebook.names.index(options.weight_question)
+        rng = seeds.generator(options.seed, "weights", row.row)
+        weights = weighting.inside(codes[:, at], records.codes[:, at], true.values, rng)
+        weights *= true.total / weights.sum()
+    if row.calibrate and len(codes):
+        questions = _calibrated(row, codebook, options.weight_question)
+        totals = [np.bincount(records.codes[:, q], true.values, codebook.sizes[q]) for q in questions]
+        found = weighting.raked(weights, codes[:, questions], totals)
+        weights = found.weights
+        for line in _said(found, questions, codebook):
+            log(f"{row.row}: {line}")
+    return replace(drawn, weights=weights)
+
+
+def _calibrated(row: Row, codebook: Codebook, weight_question: str | None) -> list[int]:
+    """The places of the questions whose totals are to be met."""
+    others = [name for name in codebook.names if name != weight_question]
+    for name in row.calibrate:
+        if name not in (*others, MARGINS):
+            near = did_you_mean(name, [*others, MARGINS])
+            raise InputError(f"row {row.row}: calibrate: there is no question {name!r}{near}")
+    wanted = others if MARGINS in row.calibrate else row.calibrate
+    return [codebook.names.index(name) for name in dict.fromkeys(wanted)]
+
+
+def _said(found: weighting.Raked, questions: Sequence[int], codebook: Codebook) -> list[str]:
+    """What is to be said of totals that were not met."""
+    said = []
+    if found.off > weighting.NEAR:
+        said.append(f"raking ended {found.off:.1e} of the total away from the stated totals")
+    if found.empty:
+        asked = [codebook.questions[questions[q]] for q, _ in found.empty]
+        names = [f"{q.name}={q.categories[k].code}" for q, (_, k) in zip(asked, found.empty, strict=True)]
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        said.append(f"no record to carry the totals of {', '.join(names[:5])}{more}: others make up for them")
+    return said

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from modp.base.config import check
+from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.crosstabs.cells import Zeros
 from modp.models.family import Drawn, Family, Model, Recipe, Work
@@ -15,6 +17,7 @@ from modp.models.registry import FAMILIES, family
 from modp.survey import records
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
+from modp.survey.weights import WEIGHT, Weights
 
 PROVENANCE = ".provenance.json"
 
@@ -53,6 +56,8 @@ def ask_for_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--zeros", choices=get_args(Zeros), default="sample", help="what counts as such")
+    parser.add_argument("--design", type=Path, nargs="?", help="the records' survey weights")
+    parser.add_argument("--weighted", action="store_true", help="the model is fitted to weighted counts")
 
 
 def ask_for_fitted(parser: argparse.ArgumentParser) -> None:
@@ -71,20 +76,37 @@ def fitted(options: argparse.Namespace) -> tuple[Records, Family, Model]:
 
 
 def work_of(options: argparse.Namespace, log: Log, checkpoint: Path | None = None) -> Work:
-    """Return how the step's work is done."""
-    return Work(options.name, options.seed, options.threads, options.device, options.zeros, log, checkpoint)
+    """Return how the step's work is done; raise InputError if weights are missing that it asks for."""
+    weights = design_of(options).values if options.weighted else None
+    asked = (options.name, options.seed, options.threads, options.device, options.zeros, log, checkpoint)
+    return Work(*asked, weights)
+
+
+def design_of(options: argparse.Namespace) -> Weights:
+    """Return the true records' weights; raise InputError where the data set names none."""
+    found = Weights.read(options.design) if options.design else None
+    if found is None:
+        raise InputError(
+            f"{options.name} asks for survey weights ('weighted' of the model, 'calibrate' of the row), and "
+            "the dataset YAML names none: give it the key 'weight', as in weight: PWGTP"
+        )
+    return found
 
 
 def read_drawn(path: Path, codebook: Codebook) -> Drawn:
     """Read a table that :func:`write_drawn` wrote."""
-    codes, extra = records.read(path, codebook, ["record", "entropy_bits"])
+    of_records = [WEIGHT] if WEIGHT in pq.read_schema(path).names else []
+    codes, extra = records.read(path, codebook, ["record", "entropy_bits", *of_records])
     record = np.ma.masked_invalid(extra["record"].astype(np.float64))
     bits = np.ma.masked_invalid(extra["entropy_bits"].astype(np.float64))
-    return Drawn(codes, np.ma.array(record.filled(0).astype(np.int64), mask=np.ma.getmaskarray(record)), bits)
+    partner = np.ma.array(record.filled(0).astype(np.int64), mask=np.ma.getmaskarray(record))
+    return Drawn(codes, partner, bits, extra.get(WEIGHT))
 
 
 def write_drawn(target: Path, drawn: Drawn, codebook: Codebook) -> None:
     """Write a synthetic table with its causal partners and entropies, whole or not at all."""
     with written(target) as path:
-        extra = {"record": drawn.record, "entropy_bits": drawn.entropy_bits}
+        extra: dict[str, np.ndarray] = {"record": drawn.record, "entropy_bits": drawn.entropy_bits}
+        if drawn.weights is not None:
+            extra[WEIGHT] = drawn.weights
         records.write(path, drawn.codes, codebook, extra)

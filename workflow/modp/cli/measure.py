@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from modp.base import seeds
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded, read_drawn
+from modp.cli.people import MOST, MOST_GUESSED, MOST_RECONSTRUCTED, MOST_REFERENCES, People, people
 from modp.crosstabs.cells import Zeros
 from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
@@ -27,18 +28,6 @@ from modp.survey.records import Records
 
 RANKED = 10_000
 """Synthetic records whose causal partner is ranked, chosen at random if there are more."""
-
-MOST = 5_000
-"""Synthetic records whose nearest true records are found, and people of either kind who are attacked."""
-
-MOST_REFERENCES = 50_000
-"""Train records, and records held out, among which the nearest are found."""
-
-MOST_GUESSED = 2_000
-"""People of either kind whose answers are guessed."""
-
-MOST_RECONSTRUCTED = 10_000
-"""Train records of which an answer is reconstructed together."""
 
 CORNERS = 1_000
 """Of a ROC curve, that are kept, closer together where there are few false alarms."""
@@ -156,11 +145,8 @@ def _hide(options: argparse.Namespace, true: Records, drawn: Drawn, log: Log) ->
 def _attack(options: argparse.Namespace, true: Records, synthetic: Records, held: Records, log: Log) -> None:
     """Attack the table, to see what it tells of the people whom the models saw."""
     codebook = true.codebook
-    # The same people for every row, so that rows can be compared.
-    rng = seeds.generator(options.seed, "attack")
-    orders = [rng.permutation(len(side)) for side in (true, held)]
-    train, holdout = (side[order] for side, order in zip((true, held), orders, strict=True))
-    level = min(len(train), len(holdout))
+    who, rng = people(true, held, options.seed)
+    train, holdout, level = who.train, who.holdout, who.level
     released = synthetic[seeds.generator(options.seed, "attack", options.row).permutation(len(synthetic))]
     found = {
         "exact": attacks.exact_matches(released.codes, train.codes),
@@ -169,9 +155,8 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, held
     }
     ours, theirs = (side.codes[: min(level, MOST_REFERENCES)] for side in (train, holdout))
     found |= attacks.closest(released.codes[:MOST], ours, theirs, rng)
-    people = train[: min(level, MOST)], holdout[: min(level, MOST)]
-    known = attacks.in_reference(orders[1])
-    scores = _scores(options, people, released, train) | _compared(released, train, holdout, known)
+    sides = who.sides
+    scores = _scores(options, sides, released, train) | _compared(released, who)
     curves = []
     for name, (inside, outside) in scores.items():
         found[f"{name}_auc"] = attacks.auc(inside, outside)
@@ -179,14 +164,14 @@ def _attack(options: argparse.Namespace, true: Records, synthetic: Records, held
         found[f"{name}_top"] = attacks.most_exposed(inside, outside)
         curves.append(_thinned(*attacks.roc(inside, outside)).assign(attack=name))
     lines = [_line(name, "", estimate) for name, estimate in found.items()]
-    members, others = (side.codes[:MOST_GUESSED] for side in people)
+    members, others = (side.codes[:MOST_GUESSED] for side in sides)
     for question in (q for q in options.attacked if q in codebook.names):
         at = codebook.names.index(question)
         guesses = attacks.attribute_inference(released.codes, members, others, holdout.codes[:level], at)
         guesses |= attacks.attribute_reconstruction(
             released.codes,
             train.codes[:MOST_RECONSTRUCTED],
-            people[1].codes,
+            sides[1].codes,
             at,
             ordered=bool(codebook.questions[at].edges),
         )
@@ -210,12 +195,12 @@ def _line(measure: str, question: str, estimate: Estimate) -> dict[str, str | fl
 
 
 def _scores(
-    options: argparse.Namespace, people: tuple[Records, Records], released: Records, train: Records
+    options: argparse.Namespace, sides: tuple[Records, Records], released: Records, train: Records
 ) -> dict[str, list[np.ndarray]]:
     """Each attack's scores of members and of others; no attack without people and synthetic records."""
-    if not len(released) or not len(people[0]):
+    if not len(released) or not len(sides[0]):
         return {}
-    scores = {"distance": [attacks.nearness(side.codes, released.codes) for side in people]}
+    scores = {"distance": [attacks.nearness(side.codes, released.codes) for side in sides]}
     if options.weights:
         (weights,) = options.weights
         model = family(options.family).load(weights, train.codebook)
@@ -223,21 +208,18 @@ def _scores(
             attacks.likelihood_ratio(
                 side, independent.normalised(model.predict(side), train.block_starts), train
             )
-            for side in people
+            for side in sides
         ]
     return scores
 
 
-def _compared(
-    released: Records, train: Records, holdout: Records, known: np.ndarray
-) -> dict[str, list[np.ndarray]]:
+def _compared(released: Records, who: People) -> dict[str, list[np.ndarray]]:
     """The same of the attack that knows a part of the holdout and is made on the rest."""
-    others, reference = holdout[~known][:MOST], holdout[known][:MOST_REFERENCES]
-    level = min(len(train), len(others))
-    if not len(released) or not level or len(reference) < 2:
+    sides, reference = who.unknown, who.reference
+    if not len(released) or not len(sides[0]) or len(reference) < 2:
         return {}
-    people, sizes = (train[:level], others[:level]), train.codebook.sizes
-    ratios = [attacks.density_ratio(p.codes, released.codes, reference.codes, sizes) for p in people]
+    sizes = who.train.codebook.sizes
+    ratios = [attacks.density_ratio(p.codes, released.codes, reference.codes, sizes) for p in sides]
     return {"density": ratios}
 
 

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     source, form, files = _source(options, records, bool(guaranteed), log)
     if guaranteed:
         _require_public(drawn.codes, source, options.public)
-    made = released(drawn.codes, source, options.seed, how)
+    made = released(drawn.codes, source, options.seed, how, drawn.weights, recipe.of_weights)
     file = _file_name(files, form, options.dataset)
     about = _about(row, family, recipe, records, source.dataset, options)
     if guaranteed:
@@ -168,7 +168,7 @@ def _about(
     metrics = json.loads(options.metrics.read_text())
     parameters = recipe.model_dump()
     zeros = ZEROS[parameters.get("zeros") or options.zeros]
-    method = family.method.format(**{**parameters, "zeros": zeros})
+    method = card.method(family, parameters, zeros)
     treated = card.treatment(check(options.row, family.row, row).model_dump(), family)
     return About(
         title=dataset.title,

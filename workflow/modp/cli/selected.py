@@ -13,6 +13,7 @@ from modp.base.config import load
 from modp.base.errors import InputError
 from modp.files.form import Form
 from modp.files.options import DETECTED, TableOptions
+from modp.files.raw import amounts
 from modp.files.raw import raw as own_raw
 from modp.files.read import read
 from modp.files.table import BLANK, Column, Table, stacked
@@ -21,6 +22,9 @@ from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
+from modp.survey.weights import Weights, checked
+
+Columns = dict[str, np.ma.MaskedArray]
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,15 @@ class Selected:
     answers : column -> values of shape (n,), masked where blank, as the question set wants them
     kept : mask (n,), the records that the models learn from; the others are held out
     rows : of the kept ones, where they stand in the files
+    households : int64, of the kept ones, numbered from 0
+    weights : of the kept ones, where the data set names them
     """
 
     answers: Mapping[str, np.ma.MaskedArray]
     kept: np.ndarray
     rows: np.ndarray
+    households: np.ndarray
+    weights: Weights | None = None
 
 
 def selected(
@@ -56,14 +64,15 @@ def selected(
     Raises
     ------
     InputError
-        if a file comes twice, the held out are of the others' households, or nobody is left to learn from
+        if a file comes twice, the held out are of the others' households, nobody is left to learn from, or
+        a weight is not there or none
     """
     _require_different([*files, *held_files], dataset)
-    columns, rows, households = _read(files, dataset, questions, log)
+    columns, rows, households, weighing = _read(files, dataset, questions, log)
     n = len(rows)
     kept = np.ones(n, bool)
     if held_files:
-        others, _, theirs = _read(held_files, dataset, questions, log)
+        others, _, theirs, _ = _read(held_files, dataset, questions, log)
         _require_other_people(households, theirs, dataset)
         kept = np.append(kept, np.zeros(len(next(iter(others.values()))), bool))
         columns, others = (_prepared(part, dataset, questions, log) for part in (columns, others))
@@ -80,13 +89,32 @@ def selected(
         columns = _prepared(columns, dataset, questions, log)
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no record to learn from")
-    return Selected(columns, kept, rows[kept[:n]])
+    own, rows = kept[:n], rows[kept[:n]]
+    names = np.ma.array(np.arange(n)) if households is None else households
+    numbers = holdout.households_of(names[own])
+    weights = _weights({name: values[own] for name, values in weighing.items()}, rows, numbers, dataset)
+    return Selected(columns, kept, rows, numbers, weights)
+
+
+def _weights(
+    columns: Mapping[str, np.ma.MaskedArray], rows: np.ndarray, households: np.ndarray, dataset: Dataset
+) -> Weights | None:
+    """The records' weights; raise InputError where the files lack a column of them."""
+    if dataset.weight is None:
+        return None
+    lacking = [name for name in dataset.weights if name not in columns]
+    if lacking:
+        raise InputError(
+            f"{dataset.title}: weight, replicates: the files have no column {', '.join(lacking[:3])}"
+            f"{f' and {len(lacking) - 3} more' if len(lacking) > 3 else ''}"
+        )
+    return Weights(*checked(columns, dataset.weight, dataset.replicate_columns, rows), households)
 
 
 def fitted_questions(path: Path, dataset: Dataset) -> QuestionSet:
     """Return the question set as a data set wants it."""
     questions = load(path, QuestionSet).fitted(
-        dataset.faithful, dataset.leave_out, fips(dataset.state_question)
+        dataset.faithful, dataset.leave_out, fips(dataset.state_question), dataset.asked_weight
     )
     dataset.agrees_with(questions.records)
     return questions
@@ -144,9 +172,9 @@ def as_public(
     InputError
         if it lacks a column that the question set names
     """
-    columns, rows, _ = _read([path], dataset, questions, log)
+    columns, rows, *_ = _read([path], dataset, questions, log)
     answers = _prepared(columns, dataset, questions, log)
-    chosen = Selected(answers, np.ones(len(rows), bool), rows)
+    chosen = Selected(answers, np.ones(len(rows), bool), rows, np.arange(len(rows)))
     return chosen, *as_in_files([path], dataset, questions, chosen, besides)
 
 
@@ -197,17 +225,22 @@ def _in_order_of(first: Table, table: Table) -> Table:
 
 def _read(
     files: list[Path], dataset: Dataset, questions: QuestionSet, log: Callable[[str], None]
-) -> tuple[dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None]:
-    """Columns of the records that filters keep, where these stand in the files, and their households."""
+) -> tuple[
+    dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None, Mapping[str, np.ma.MaskedArray]
+]:
+    """Columns of the records that filters keep, where these stand in the files, households, weights."""
     if dataset.table is not None:
         table, _ = _table(files, dataset, dataset.table)
-        columns = dict(own_raw(table, questions, ", ".join(str(path) for path in files)))
+        where = ", ".join(str(path) for path in files)
+        columns = dict(own_raw(table, questions, where))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
-        return columns, np.arange(len(table)), _households(table, dataset)
+        weighing = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
+        return columns, np.arange(len(table)), _households(table, dataset), weighing
     everything = raw.raw_records(files, dataset, questions)
     rows, columns = raw.filtered(everything, dataset, log)
-    return columns, rows, columns.get(dataset.household or raw.HOUSEHOLD)
+    weighing = {name: columns[name] for name in dataset.weights if name in columns}
+    return columns, rows, columns.get(dataset.household or raw.HOUSEHOLD), weighing
 
 
 def _prepared(

@@ -3,10 +3,11 @@
 import argparse
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
@@ -18,7 +19,7 @@ from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import accuracy, answers, attacks, mixing, privacy, warnings
+from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, warnings, weighted
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed, document, row_names
 
@@ -37,11 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="a file a row, then marginals, if there",
     )
+    parser.add_argument("--releases", type=Path, nargs="*", default=[], help="attacks on several tables")
+    parser.add_argument("--releases-of", nargs="*", default=[], help="these rows' names")
     parser.add_argument("--gates", type=Path, nargs="*", default=[], help="weights, for answers by blade")
     parser.add_argument("--mixing", type=Path, nargs="*", default=[], help="traces of stationary models")
     parser.add_argument("--mixing-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--histories", type=Path, nargs="*", default=[], help="of fits of models with rows")
     parser.add_argument("--histories-of", nargs="*", default=[], help="these models' names")
+    parser.add_argument("--weighted", type=Path, nargs="?", help="cells of weighted crosstabs, of all rows")
+    parser.add_argument("--estimated", type=Path, nargs="?", help="estimates, of all rows")
     parser.add_argument("--published", type=Path, help="the paper's numbers, for the paper's data")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
@@ -96,12 +101,16 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("three_way", three_way, notes, [accuracy.printed_three_way(three_way)])
     write("privacy", hidden, privacy.PRIVACY_NOTES, [privacy.printed_privacy(hidden)])
     write("attacks", attacked, attacks.ATTACKS_NOTES, attacks.printed_attacks(attacked))
+    if options.releases:
+        several = releases.releases_table(_read(options.releases_of, options.releases))
+        write("releases", several, releases.RELEASES_NOTES, releases.printed_releases(several))
     write("mixing", mixed, mixing.MIXING_NOTES, mixing.printed_mixing(mixed))
     write("questions", asked, (), [answers.printed_questions(asked)])
     for path in options.gates:
         asked_for, gates = options.run["answers_by_blade"], pd.read_parquet(path).to_numpy()
         answered = answers.answers_by_blade(records, gates, asked_for["questions"])
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
+    beside = _weighted(options, dataset, cell_sets(codebook.block_starts), write) if options.weighted else ()
     balanced = {f"{row['model']}/{row['name']}" for row in options.run["rows"] if row.get("balanced")}
     warned = warnings.merged(
         warnings.too_few(len(records), attacked),
@@ -112,12 +121,32 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(options.warnings) as path:
         path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with written(options.metrics) as path:
-        path.write_text(json.dumps(metrics(table, three_way, hidden, attacked, notebook), indent=1) + "\n")
+        found = metrics(table, three_way, hidden, attacked, notebook, beside)
+        path.write_text(json.dumps(found, indent=1) + "\n")
     with written(options.parameters) as path:
         path.write_text(json.dumps(options.run, indent=1) + "\n")
     with written(options.plot) as path:
         _named_rows(table).to_csv(path, index=False)
     log(f"{options.folder}: {len(rows)} rows")
+
+
+def _weighted(
+    options: argparse.Namespace,
+    dataset: Dataset,
+    sets: Mapping[str, np.ndarray],
+    write: Callable[[str, pd.DataFrame, Sequence[str], Sequence[Printed]], None],
+) -> tuple[pd.DataFrame, ...]:
+    """Write the tables of a data set with weights, estimates if there are any; return what they measure."""
+    errors = weighted.yardstick(dataset.variance, len(dataset.replicate_columns), dataset.fay)
+    table = weighted.weighted_table(pd.read_parquet(options.weighted), sets)
+    write("accuracy_weighted", table, weighted.weighted_notes(errors), weighted.printed_weighted(table))
+    if not options.estimated:
+        return (table,)
+    estimates = weighted.estimates_table(pd.read_parquet(options.estimated))
+    kept = weighted.kept_table(estimates)
+    printed = weighted.printed_estimates(estimates, kept)
+    write("estimates", estimates, weighted.estimates_notes(errors), printed)
+    return table, kept
 
 
 def _read(names: Sequence[str], files: Sequence[Path]) -> dict[str, pd.DataFrame]:

@@ -37,8 +37,14 @@ def parts(triples: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
     yield from np.split(triples, np.flatnonzero(np.diff(number)) + 1)
 
 
-def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Count the records in every cell of triples of questions.
+def counts(
+    codes: np.ndarray,
+    triples: np.ndarray,
+    sizes: np.ndarray,
+    threads: int = 1,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Count the records in every cell of triples of questions, or sum their weights.
 
     Parameters
     ----------
@@ -46,20 +52,26 @@ def counts(codes: np.ndarray, triples: np.ndarray, sizes: np.ndarray, threads: i
     triples : shape (T, 3)
     sizes : number of categories of each question, shape (Q,)
     threads : without influence on the result
+    weights : float64 (n,)
 
     Returns
     -------
-    int64, one triple after the other, in each the last question's category changing fastest
+    int64, or float64 with weights, one triple after the other, in each the last question's category changing
+    fastest
     """
     triples, sizes, places = np.asarray(triples, np.int64), np.asarray(sizes, np.int64), ends(triples, sizes)
-    found = np.zeros(places[-1], np.int64)
+    found = np.zeros(places[-1], np.int64 if weights is None else np.float64)
     if not len(triples):
         return found
-    columns, count = np.ascontiguousarray(codes.T, np.int16), compiled(_count)
+    columns = np.ascontiguousarray(codes.T, np.int16)
+    count, summed = compiled(_count), compiled(_sum)
 
     def part(first: int) -> None:
         some = slice(first, first + AT_ONCE)
-        count(columns, triples[some], sizes, places[some], found)
+        if weights is None:
+            count(columns, triples[some], sizes, places[some], found)
+        else:
+            summed(columns, weights, triples[some], sizes, places[some], found)
 
     in_threads(part, range(0, len(triples), AT_ONCE), threads)
     return found
@@ -71,6 +83,14 @@ def _count(columns, triples, sizes, begins, found):
         more, most, begin = sizes[triples[t, 2]], sizes[triples[t, 1]], begins[t]
         for i in range(len(first)):
             found[begin + (np.int64(first[i]) * most + second[i]) * more + third[i]] += 1
+
+
+def _sum(columns, weights, triples, sizes, begins, found):
+    for t in range(len(triples)):
+        first, second, third = columns[triples[t, 0]], columns[triples[t, 1]], columns[triples[t, 2]]
+        more, most, begin = sizes[triples[t, 2]], sizes[triples[t, 1]], begins[t]
+        for i in range(len(first)):
+            found[begin + (np.int64(first[i]) * most + second[i]) * more + third[i]] += weights[i]
 
 
 def misfit(true: np.ndarray, found: np.ndarray, places: np.ndarray) -> np.ndarray:

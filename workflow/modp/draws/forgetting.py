@@ -14,16 +14,17 @@ TIMES_CHANCE = 2.0
 """A share of so many times chance is as good as chance."""
 
 
-def remembered(start: np.ndarray, now: np.ndarray, rows: np.ndarray) -> float:
+def remembered(start: np.ndarray, now: np.ndarray, rows: np.ndarray, true: np.ndarray) -> float:
     """Return the share of chains that are among the nearest to the record that they began at.
 
     Parameters
     ----------
-    start, now : codes (n, Q) of all records, and of the chains that began at them
+    start, now : codes (m, Q) of the records that chains began at, and of the chains
     rows : the chains asked for
+    true : codes (n, Q) of all records
     """
     own = (start[rows] == now[rows]).sum(axis=1)
-    near = at_least(start, now[rows], own) <= NEAREST
+    near = at_least(true, now[rows], own) <= NEAREST
     return int(near.sum()) / max(len(rows), 1)
 
 

@@ -58,6 +58,7 @@ class Kind:
     given the paper's numbers. A kind with ``named`` is drawn by every run under that name and not asked for
     in params.yaml: of all that there are, or, with ``{of}`` in the name, of each. One that is not ``public``
     shows true counts cell by cell, or a point for a true record, and is left out of the report to publish.
+    A ``weighted`` one is drawn only where the data set names weights.
     """
 
     of: Of
@@ -68,6 +69,7 @@ class Kind:
     published: bool = False
     named: str | None = None
     public: bool = True
+    weighted: bool = False
 
     @property
     def module(self) -> str:
@@ -138,6 +140,17 @@ KINDS: dict[str, Kind] = {
         draws="modp.figures.attack_roc:attack_roc_figure",
         caption="How many of the people whom the models saw an attacker finds, at each rate of taking "
         "others for them; the grey line is guessing.",
+    ),
+    "estimates": Kind(
+        of=Of.ROWS,
+        shows=Shows.SEVERAL,
+        reads=("tables/estimates.parquet",),
+        draws="modp.figures.estimates:estimates_figure",
+        caption="Totals, means and medians that a user would publish, from synthetic records: by how many of "
+        "the true estimate's standard errors they are off. The band is the true 90 % interval, bars are the "
+        "synthetic ones.",
+        named="estimates",
+        weighted=True,
     ),
     "entropy": Kind(
         of=Of.DRAWN_ROWS,
@@ -277,15 +290,20 @@ def is_taken(figure: str) -> bool:
     return any(fnmatchcase(figure, pattern) for pattern in patterns)
 
 
-def drawn_by_every_run(things: Mapping[Of, Sequence[str]]) -> dict[str, tuple[str, list[str]]]:
+def drawn_by_every_run(
+    things: Mapping[Of, Sequence[str]], weighted: bool = False
+) -> dict[str, tuple[str, list[str]]]:
     """Return the figures that nobody asks for: name -> its kind and what it shows.
 
     Parameters
     ----------
     things : the rows or models that there are, by what a kind may be of
+    weighted : whether the data set names weights
     """
     found: dict[str, tuple[str, list[str]]] = {}
     for name, kind in KINDS.items():
+        if kind.weighted and not weighted:
+            continue
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}
         elif kind.named is not None:

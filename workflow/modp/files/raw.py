@@ -51,3 +51,23 @@ def _whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
             )
     known = np.array([*(value or 0 for value in values), 0], np.int32)
     return np.ma.array(known[column.places], mask=column.places == BLANK)
+
+
+def amounts(column: Column, where: str | Path) -> np.ma.MaskedArray:
+    """Return a column's numbers, float64 (n,), masked where blank.
+
+    Raises
+    ------
+    InputError
+        naming the column, the first row and what stands there, if an answer is no number
+    """
+    values = [numbers.number(text) for text in column.kinds.tolist()]
+    odd = np.array([value is None for value in [*values, 0.0]])[column.places]
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise InputError(
+            f"{where}: {column.name} holds {column.kinds[column.places[row]]!r} in row {row + 1:,}, which is "
+            "not a number"
+        )
+    known = np.array([*(value or 0.0 for value in values), 0.0])
+    return np.ma.array(known[column.places], mask=column.places == BLANK)

@@ -62,7 +62,8 @@ class Estimate:
 UNDEFINED = Estimate(np.nan, np.nan, np.nan)
 
 
-def _plus_minus(value: float, error: float) -> Estimate:
+def plus_minus(value: float, error: float) -> Estimate:
+    """Return a number with the bounds that follow from its standard error."""
     return Estimate(value, value - CERTAINTY * error, value + CERTAINTY * error)
 
 
@@ -133,7 +134,7 @@ def closest(
     spread = np.std([_closeness([side[part[group]][:, part] for side in near]) for part in parts], axis=0)
     errors = np.sqrt(size / (groups - size)) * spread
     values = _closeness(near)
-    return {name: _plus_minus(float(v), float(e)) for name, v, e in zip(names, values, errors, strict=True)}
+    return {name: plus_minus(float(v), float(e)) for name, v, e in zip(names, values, errors, strict=True)}
 
 
 def _two_nearest(points: np.ndarray, table: np.ndarray, groups: int) -> np.ndarray:
@@ -270,7 +271,7 @@ def auc(members: np.ndarray, others: np.ndarray) -> Estimate:
         return UNDEFINED
     above, below = _placed(members, others), 1 - _placed(others, members)
     error = np.sqrt(above.var(ddof=1) / len(above) + below.var(ddof=1) / len(below))
-    return _plus_minus(float(above.mean()), float(error))
+    return plus_minus(float(above.mean()), float(error))
 
 
 def _placed(scores: np.ndarray, among: np.ndarray) -> np.ndarray:
@@ -307,7 +308,12 @@ def true_positives(members: np.ndarray, others: np.ndarray, rng: np.random.Gener
         return UNDEFINED
     counts = _tallied(members, others)
     again = [_at_false_alarms(*_curve(*(_resampled(c, rng) for c in counts))) for _ in range(RESAMPLES)]
-    return _share(_at_false_alarms(*_curve(*counts)), float(np.std(again)), len(members))
+    return _share(found_at_false_alarms(members, others), float(np.std(again)), len(members))
+
+
+def found_at_false_alarms(members: np.ndarray, others: np.ndarray) -> float:
+    """Return the share of members found where 1% of the others are taken for members."""
+    return _at_false_alarms(*roc(members, others))
 
 
 def _resampled(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -395,7 +401,7 @@ def attribute_inference(
     found = {
         "members": _mean(right[0]),
         "others": _mean(right[1]),
-        "leak": _difference(*right),
+        "leak": difference(*right),
         "without": _mean(guessed(members, holdout, question)),
         "majority": _mean(members[:, question] == commonest),
     }
@@ -427,6 +433,15 @@ def attribute_reconstruction(
     names = ("members", "others", "leak")
     if min(map(len, (synthetic, members, others))) < 2:
         return {f"reconstruction_{name}": UNDEFINED for name in names}
+    right = reconstructed_right(synthetic, members, others, question, ordered)
+    found = {"members": _mean(right[0]), "others": _mean(right[1]), "leak": difference(*right)}
+    return {f"reconstruction_{name}": found[name] for name in names}
+
+
+def reconstructed_right(
+    synthetic: np.ndarray, members: np.ndarray, others: np.ndarray, question: int, ordered: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return whose answer :func:`attribute_reconstruction` gets right: bool, of as many of both."""
     n = len(others)
     size = int(max(side[:, question].max() for side in (synthetic, members, others))) + 1
     secret = singled(members[:, question], size, ordered)
@@ -434,14 +449,14 @@ def attribute_reconstruction(
     for people in (members, np.concatenate([others, members[n:]])):
         likely = reconstructed(people, synthetic, question, secret)
         right.append((likely[:n] > 0.5) == secret[people[:n, question]])
-    found = {"members": _mean(right[0]), "others": _mean(right[1]), "leak": _difference(*right)}
-    return {f"reconstruction_{name}": found[name] for name in names}
+    return right[0], right[1]
 
 
 def _mean(right: np.ndarray) -> Estimate:
     return _share(float(right.mean()), float(right.std() / np.sqrt(len(right))), len(right))
 
 
-def _difference(one: np.ndarray, other: np.ndarray) -> Estimate:
+def difference(one: np.ndarray, other: np.ndarray) -> Estimate:
+    """Return the mean of one sample less that of another."""
     error = np.sqrt(one.var(ddof=1) / len(one) + other.var(ddof=1) / len(other))
-    return _plus_minus(float(one.mean() - other.mean()), float(error))
+    return plus_minus(float(one.mean() - other.mean()), float(error))

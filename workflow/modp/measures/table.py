@@ -10,14 +10,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 Table = Literal[
-    "d", "population", "accuracy", "privacy", "copies", "membership", "exposed", "guesses", "anonymeter"
+    "d",
+    "population",
+    "accuracy",
+    "weighted",
+    "estimates",
+    "privacy",
+    "copies",
+    "membership",
+    "exposed",
+    "guesses",
+    "releases",
+    "anonymeter",
 ]
 """Where measures are columns.
 
 ``d``: of the accuracy and of the three-way table, each with its ratio to the bootstrap's; ``population``: of
-the accuracy table, each with its standard error; ``accuracy``: of the accuracy table alone; ``privacy``: of
-the table of causal partners; ``copies``, ``membership``, ``exposed`` and ``guesses``: parts of the table of
-attacks; ``anonymeter``: of Anonymeter's risks.
+the accuracy table, each with its standard error; ``accuracy``: of the accuracy table alone; ``weighted``: of
+the table of weighted crosstabs, beside those of d; ``estimates``: of how well estimates are kept;
+``privacy``: of the table of causal partners; ``copies``, ``membership``, ``exposed`` and ``guesses``: parts
+of the table of attacks; ``releases``: of the table of attacks on several tables together, which has a part
+for each; ``anonymeter``: of Anonymeter's risks.
 """
 
 ATTACKS: dict[Table, str] = {
@@ -36,6 +49,9 @@ BETWEEN = "_between"
 
 THREE_WAY = "_three_way"
 """After the name of a measure of d: of three-way crosstabs."""
+
+WEIGHTED = "_weighted"
+"""After the name of a measure of d or of ``weighted``, before that of its cells: of weighted crosstabs."""
 
 LIMITS = ("_low", "_high")
 """Endings of the names of metrics that are ends of another one's interval."""
@@ -101,6 +117,7 @@ SIZE, COUNT = Form("{:.3f}"), Form("{:,}")
 BOUNDED, BOUNDED_SHARE = Form("{:.3f}", spread="interval"), Form("{:.2f}", percent=True, spread="interval")
 RANKED_SHARE = Form("{:.2f}", percent=True, spread="share")
 NEAR = Form("{:.2f}", spread="error")
+NEAR_ONE, SHARE = Form("{:.2f}"), Form("{:.1f}", percent=True)
 
 SMALL, LARGE = 0.0, math.inf
 
@@ -210,6 +227,19 @@ MEASURES = (
             "Synthetic records that hold a pair of answers which {zeros}.",
         ),
     ),
+    Measure("rms_z", "r.m.s. z", ("weighted",), NEAR_ONE, "accuracy.rms_z", SMALL),
+    Measure("inside", "inside", ("weighted",), SHARE, "accuracy.inside", LARGE),
+    Measure(
+        "estimates_inside",
+        "inside",
+        ("estimates",),
+        SHARE,
+        "accuracy.estimates_inside",
+        LARGE,
+        repeated="estimates inside",
+    ),
+    Measure("estimates_overlap", "overlap", ("estimates",), SHARE, "accuracy.estimates_overlap", LARGE),
+    Measure("estimates_width", "width", ("estimates",), NEAR_ONE, "accuracy.estimates_width", 1.0),
     Measure("entropy_bits", "bits", ("accuracy", "privacy"), Form("{:.1f}"), "privacy.entropy_bits", LARGE),
     Measure(
         "log10_effective_multiplicity", "effective multiplicity", ("privacy",), Form("10^{:.1f}"), best=LARGE
@@ -278,7 +308,7 @@ MEASURES = (
     Measure(
         "distance_auc",
         "distance: AUC",
-        ("membership",),
+        ("membership", "releases"),
         BOUNDED,
         "privacy.membership_auc",
         best=0.5,
@@ -289,7 +319,7 @@ MEASURES = (
     Measure(
         "distance_tpr",
         "distance: found at 1 % false alarms",
-        ("membership",),
+        ("membership", "releases"),
         BOUNDED_SHARE,
         "privacy.membership_tpr",
         best=0.01,
@@ -299,7 +329,7 @@ MEASURES = (
     Measure(
         "density_auc",
         "density: AUC",
-        ("membership",),
+        ("membership", "releases"),
         BOUNDED,
         "privacy.density_auc",
         best=0.5,
@@ -310,7 +340,7 @@ MEASURES = (
     Measure(
         "density_tpr",
         "density: found at 1 % false alarms",
-        ("membership",),
+        ("membership", "releases"),
         BOUNDED_SHARE,
         "privacy.density_tpr",
         best=0.01,
@@ -360,7 +390,7 @@ MEASURES = (
     Measure(
         "attribute_leak",
         "leak",
-        ("guesses",),
+        ("guesses", "releases"),
         BOUNDED_SHARE,
         "privacy.attribute_leak",
         best=0.0,
@@ -374,7 +404,7 @@ MEASURES = (
     Measure(
         "reconstruction_leak",
         "reconstructed: leak",
-        ("guesses",),
+        ("guesses", "releases"),
         BOUNDED_SHARE,
         "privacy.reconstruction_leak",
         best=0.0,
@@ -382,6 +412,7 @@ MEASURES = (
         "order, comes out right {value} percentage points more often for people who were in the data if it "
         "is solved from the table's crosstabs for everybody at once. 0 is no leak.",
     ),
+    Measure("copied_leak", "copied: train less holdout", ("releases",), BOUNDED_SHARE, best=SMALL),
     Measure("singling_out", "singling out", ("anonymeter",), BOUNDED_SHARE, best=SMALL),
     Measure("linkability", "linkability", ("anonymeter",), BOUNDED_SHARE, best=SMALL),
     Measure("inference", "inference", ("anonymeter",), BOUNDED_SHARE, best=SMALL),
@@ -413,7 +444,7 @@ def measure_named(metric: str) -> Measure | None:
     name = rest.rpartition(".")[2]
     if name.endswith(SPREADS):
         return None
-    name = name.removeprefix(RATIO).removesuffix(THREE_WAY).removesuffix(BETWEEN)
+    name = name.removeprefix(RATIO).removesuffix(THREE_WAY).removesuffix(BETWEEN).removesuffix(WEIGHTED)
     for measure in MEASURES:
         guessed = "guesses" in measure.tables and name.startswith(f"{measure.name}_")
         if measure.is_in(tree) and (measure.name == name or guessed):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from modp.base.config import Strict
 from modp.base.output import Log
@@ -34,12 +34,22 @@ class Recipe(Strict):
     family: str
     fitted: str | None = None
 
+    @property
+    def of_weights(self) -> bool:
+        """Whether the model is fitted to weighted counts."""
+        return bool(getattr(self, "weighted", False))
+
 
 class Row(Strict):
-    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model."""
+    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model.
+
+    With ``calibrate`` its records get weights that sum to the true weighted totals of all answers to these
+    questions, or to all ``margins``.
+    """
 
     model: str
     name: Name
+    calibrate: list[str] = Field(default_factory=list)
 
     @property
     def row(self) -> str:
@@ -49,11 +59,12 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed and zeros decide what comes out.
+    """How a piece of work is done. Of all this only name, seed, zeros and weights decide what comes out.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
     zeros : what counts as a structural zero, as in params.yaml
+    weights : survey weights of the true records, for a model that is fitted to weighted counts
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
     """
 
@@ -64,6 +75,7 @@ class Work:
     zeros: Zeros = "sample"
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
+    weights: np.ndarray | None = None
 
 
 class Model(Protocol):
@@ -101,11 +113,13 @@ class Drawn:
     codes : int16 (m, Q)
     record : (m,), masked: the row of the true record that each one was drawn from, where there is one
     entropy_bits : (m,), masked: entropy of what each one was drawn from, where that is known
+    weights : float64 (m,), where the records stand for unequal numbers of people
     """
 
     codes: np.ndarray
     record: np.ma.MaskedArray
     entropy_bits: np.ma.MaskedArray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
+RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", "weights", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -95,6 +95,17 @@ class Grids(Strict):
     )
 
 
+class Estimates(Strict):
+    """What a user would publish of a weighted table: totals, means and medians.
+
+    ``of`` questions with numbers, all records together, ``by`` each of these questions' answers, and by all
+    of them combined. Questions that a data set lacks are passed over.
+    """
+
+    of: list[str] = Field(default=["PINCP"])
+    by: list[str] = Field(default=["ST", "SEX", "AGEP"])
+
+
 if TYPE_CHECKING:
     MODELS: TypeAlias = Recipe
     ROWS: TypeAlias = Row
@@ -118,7 +129,8 @@ class Params(Strict):
     answers are guessed from the synthetic records; those that a data set lacks are passed over. Each of
     ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
     that its family knows. ``paper_notebook`` measures accuracy as the author's notebook does, where that
-    differs from the paper.
+    differs from the paper. With ``releases`` above one attacks are also made on so many tables of each row
+    together, drawn one as the other, as somebody could make who has them all.
     """
 
     dataset: str
@@ -129,6 +141,7 @@ class Params(Strict):
     attacked: list[str]
     seeds: int = Field(ge=1, le=100)
     instances: int = Field(ge=1)
+    releases: int = Field(default=1, ge=1, le=20)
     zeros: Zeros
     paper_notebook: bool = False
     models: dict[Name, MODELS] = Field(min_length=1)
@@ -136,6 +149,7 @@ class Params(Strict):
     figures: dict[Name, FigureRecipe]
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
+    estimates: Estimates = Field(default_factory=Estimates)
     release: Released = Field(default_factory=Released)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
@@ -236,6 +250,11 @@ class Params(Strict):
     def names(self) -> list[str]:
         """The names of the rows of the accuracy table: the bootstrap, then those that are drawn."""
         return [BOOTSTRAP, *(row.row for row in self.rows)]
+
+    @property
+    def repeatable(self) -> list[str]:
+        """The names of the rows that can be drawn more than once: the bootstrap, and most drawn ones."""
+        return [n for n in self.names if n == BOOTSTRAP or self.family_of(n).most_rows is None]
 
     @property
     def rows_of(self) -> dict[str, list[str]]:

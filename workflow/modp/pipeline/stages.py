@@ -11,11 +11,13 @@ from typing import Any
 
 import yaml
 
+from modp.base.config import load
 from modp.base.output import written
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline import engines
 from modp.pipeline.params import Params
+from modp.pums import where
 from modp.report import holdings
 
 HEADER = """\
@@ -95,7 +97,7 @@ def stages(params: Params) -> dict[str, Any]:
         by_family.setdefault(params.family_of(model).name, []).append(model)
     for models in by_family.values():
         family = params.family_of(models[0])
-        found[f"fit_{family.name}"] = _fit(family, models)
+        found[f"fit_{family.name}"] = _fit(family, models, params)
         if any(family.can(part) for part in ("instances", "curve", "chains")):
             found[f"follow_{family.name}"] = _follow(family, models)
         if any(params.rows_of[model] for model in models):
@@ -135,19 +137,26 @@ def _written(params: Params, *keys: str) -> list[str]:
     return [key for key in keys if key in params.model_fields_set]
 
 
+def _again(params: Params) -> list[str]:
+    """The step that attacks several tables of a row, where there are several."""
+    return ["releases"] if params.releases > 1 else []
+
+
 def _code(params: Params) -> dict[str, Any]:
     desc = "merge, cut into deciles, hold out, draw and measure the two ends"
-    keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook")
-    deps = [DATASET, "workflow/questions", RAW, *_code_of(["code", "bootstrap", "measure"])]
+    keys = _written(params, "dataset", "seed", "zeros", "holdout", "attacked", "paper_notebook", "releases")
+    steps = ["code", "bootstrap", "measure", *_again(params)]
+    deps = [DATASET, "workflow/questions", RAW, *_code_of(steps)]
     unsent = [{path: UNSENT} for path in _results(*holdings.of_true_records())]
     outs = _results("codebook.json", "marginals.parquet", "measures/bootstrap", "measures/marginals")
     return _stage(desc, ["coded"], keys, deps, [*unsent, *outs])
 
 
-def _fit(family: Family, models: Sequence[str]) -> dict[str, Any]:
+def _fit(family: Family, models: Sequence[str], of: Params) -> dict[str, Any]:
     outs = _results("${item}/model.safetensors", "${item}/history.parquet", "plots/history/${item}.csv")
     params = ["seed", "device", *(["zeros"] if family.excludes_zeros else []), "models.${item}"]
-    deps = [*_results(*CODED), *_code_of(["fit"], family)]
+    weights = ["weights.parquet"] if any(of.models[model].of_weights for model in models) else []
+    deps = [*_results(*CODED, *weights), *_code_of(["fit"], family)]
     return {"foreach": models, "do": _stage("fit ${item}", outs[:1], params, deps, outs)}
 
 
@@ -180,12 +189,16 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
         if row.model in models
     }
     row = "${item.model}/${item.name}"
-    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook")
+    keys = _written(params, "seed", "device", "zeros", "attacked", "paper_notebook", "releases")
+    again = _again(params) if family.most_rows is None else []
     keys.append("rows.${item.at}")
+    of = [row for row in params.rows if row.model in models]
+    weighed = any(params.models[row.model].of_weights or row.calibrate for row in of)
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
+    deps += _results("weights.parquet") if weighed else []
     deps += _results("instances/${item.model}") if family.can("instances") else []
-    deps += _code_of(["draw", "measure"], family)
-    target = _results(f"measures/{row}/cells.parquet")
+    deps += _code_of(["draw", "measure", *again], family)
+    target = _results(f"measures/{row}/cells.parquet", *(f"measures/{row}/{step}.parquet" for step in again))
     outs = _results(f"{row}/synthetic.parquet", f"measures/{row}")
     return {"foreach": rows, "do": _stage(f"draw {row} and measure it", target, keys, deps, outs)}
 
@@ -197,12 +210,22 @@ def _report(params: Params) -> dict[str, Any]:
     read += ["gates"] if any(family.can("gates") for family in families) else []
     read += ["frontier"] if any(family.can("curve") for family in families) else []
     figures = {path for kind in KINDS for path in engines.code_of_figure(kind)}
-    code = sorted({*_code_of(["tables", "repeats"]), *figures})
-    deps = [DATASET, "workflow/published/accuracy.yaml", *_results(*read), *code]
+    steps = ["tables", "repeats"]
+    deps = [DATASET, "workflow/published/accuracy.yaml"]
+    if _has_weights(params):
+        steps += ["weigh", "estimate"]
+        deps += [RAW, "workflow/questions"]
+        read += ["weights.parquet", *(f"{row.row}/synthetic.parquet" for row in params.rows)]
+    deps += [*_results(*read), *sorted({*_code_of(steps), *figures})]
     outs = _results("tables", "figures", "parameters.json", "plots/accuracy.csv")
     everything = [{"params.yaml": None}]
     stage = _stage("tables, metrics and figures of all rows", ["reported"], everything, deps, outs)
     return stage | {"metrics": _results("metrics.json")}
+
+
+def _has_weights(params: Params) -> bool:
+    """Whether the run's data set names weights: a stage then makes more of more."""
+    return load(where.dataset_path(params.dataset), where.Dataset).weight is not None
 
 
 def _page() -> dict[str, Any]:

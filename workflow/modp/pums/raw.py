@@ -22,7 +22,8 @@ def raw_records(files: list[Path], dataset: Dataset, questions: QuestionSet) -> 
     helpful = vintages.helpful(questions.columns)
     helpful += [column for name in dataset.keep for column in filters.columns(name)]
     household = dataset.household or HOUSEHOLD
-    optional = [c for c in dict.fromkeys([*helpful, household]) if c not in questions.columns]
+    wanted = dict.fromkeys([*helpful, household, *dataset.weights])
+    optional = [c for c in wanted if c not in questions.columns]
     found = read(files, questions.columns, [*questions.columns_of_words, household], optional, household)
     if dataset.household and household not in found:
         raise InputError(f"{dataset.title}: household: the files have no column {household!r}")

@@ -13,6 +13,7 @@ from modp.files.options import TableOptions
 from modp.pums.filters import FILTERS, FilterName
 from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
 from modp.pums.vintages import Vintage
+from modp.survey.variance import Variance
 
 DATASETS = Path("workflow/datasets")
 QUESTION_SETS = Path("workflow/questions")
@@ -102,7 +103,11 @@ class Dataset(Strict):
     ``table`` says that the file is anybody's table, not one of Census's, and how it is to be read where that
     is not found out by itself. ``household`` is the column of the key that members of a household (or another
     cluster) share: they are held out together. ``weight`` and ``replicates`` (``PWGTP1..80``) name columns of
-    survey weights. ``other_columns`` says of columns that are no questions what they are.
+    survey weights, ``variance`` how standard errors follow from the latter: by successive differences
+    (``sdr``, as Census's), balanced repeated replication (``brr``), Fay's form of it (``fay``, with ``fay``
+    the coefficient), or the jackknife (``jk1``). ``other_columns`` says of columns that are no questions what
+    they are. With ``weight_question`` the deciles of the weight are a question too, and synthetic records get
+    weights of their own, drawn inside these.
 
     ``codebook`` names another data set, or is a path to its codebook.json: the records are coded under that
     codebook, so that a model of those others can be applied to them.
@@ -125,7 +130,10 @@ class Dataset(Strict):
     table: TableOptions | None = None
     household: str | None = None
     weight: str | None = None
+    weight_question: bool = False
     replicates: str | None = Field(default=None, pattern=r"^.*[^0-9][0-9]+\.\.[0-9]+$")
+    variance: Variance = "sdr"
+    fay: float | None = Field(default=None, ge=0, lt=1)
     other_columns: dict[str, Other] = Field(default_factory=dict)
     codebook: str | None = None
 
@@ -141,6 +149,10 @@ class Dataset(Strict):
             raise ValueError("'table' is for files that are not Census's; these have another key for them")
         if self.codebook is not None and self.unknown == "category":
             raise ValueError("'unknown: category' makes categories, those of 'codebook' are made already")
+        if self.weight_question and self.weight is None:
+            raise ValueError("'weight_question' is about the column that 'weight' names; give that too")
+        if (self.variance == "fay") != (self.fay is not None):
+            raise ValueError("'variance: fay' and 'fay' (the coefficient, such as 0.5) go together")
         names = [*self.names, *self.held_names]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
@@ -176,6 +188,16 @@ class Dataset(Strict):
         start = first[len(stem) :]
         width = len(start) if start.startswith("0") else 1  # wt01..16 pads its numbers
         return [f"{stem}{number:0{width}}" for number in range(int(start), int(last) + 1)]
+
+    @property
+    def asked_weight(self) -> str | None:
+        """The column of the weight, where it is a question too."""
+        return self.weight if self.weight_question else None
+
+    @property
+    def weights(self) -> list[str]:
+        """The columns of weights, the replicates last."""
+        return [self.weight, *self.replicate_columns] if self.weight else []
 
     @property
     def local_files(self) -> list[str]:

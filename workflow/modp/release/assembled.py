@@ -28,6 +28,9 @@ FACTORS = ("ADJINC", "ADJHSG")
 BESIDES = (SERIAL, LINE, *WEIGHTS, *OF_ALL, *FACTORS)
 """Columns of Census's files that no question set of ours reads, and what they are is known."""
 
+OWN_WEIGHT = "the synthetic record's own weight: sum these, do not count records"
+"""What stands in a column of weights that were drawn or raked."""
+
 MILLIONTHS = 1_000_000
 """Factors are mostly written in these."""
 
@@ -71,7 +74,14 @@ class Released:
     said: Sequence[str] = ()
 
 
-def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape") -> Released:
+def released(
+    codes: np.ndarray,
+    source: Source,
+    seed: int,
+    how: Inside = "shape",
+    weights: np.ndarray | None = None,
+    weighted: bool = False,
+) -> Released:
     """Return synthetic records as a table in the input's form, in random order.
 
     All that is random derives from the seed and from the synthetic records in the order in which they came,
@@ -83,22 +93,29 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
     source : the true records, from whose answers values are drawn
     seed : of the order of the records, and of the values inside their categories
     how : values are drawn: see :func:`modp.release.drawing.draws`
+    weights : float64 (m,), of the synthetic records, where they have such
+    weighted : whether the model was fitted to weighted counts
     """
     secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
-    codes = codes[seeds.generator(seed, *streams, "order").permutation(len(codes))]
-    answers, said = _answers(codes, source, seed, streams, how)
+    order = seeds.generator(seed, *streams, "order").permutation(len(codes))
+    codes = codes[order]
+    drawn, said = answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)
     columns, what = [], {}
     for column in source.table.columns:
-        if column.name in asked:
+        if weights is not None and column.name == source.dataset.weight:
+            rng = seeds.generator(seed, *streams, "column", column.name)
+            columns.append(_own_weights(column, weights[order], rng))
+            what[column.name] = OWN_WEIGHT
+        elif column.name in asked:
             question = asked[column.name]
-            columns.append(drawing.column(column, answers[question]))
+            columns.append(drawing.column(column, drawn[question]))
             called = "" if question == column.name else f", the question {question}"
             what[column.name] = f"synthetic answers{called}"
         else:
             rng = seeds.generator(seed, *streams, "column", column.name)
-            made, what[column.name] = _besides(column, source, len(codes), rng)
+            made, what[column.name] = _besides(column, source, len(codes), rng, weighted)
             columns.append(made)
     return Released(Table(tuple(columns)), what, said)
 
@@ -112,10 +129,16 @@ def _question_of_column(source: Source) -> dict[str, str]:
     return found
 
 
-def _answers(
-    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside
+def answers(
+    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside = "shape"
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The raw answers to each question, (m,) texts, and what is said of them."""
+    """Draw the raw answers to each question, objects (m,), texts; return what is said of them, too.
+
+    Parameters
+    ----------
+    codes, source, seed, how : as :func:`released` takes them
+    streams : names of the stream that the values are drawn from
+    """
     codebook = source.records.codebook
     recipes = {q.name: q for q in source.questions.questions}
     at = {name: q for q, name in enumerate(codebook.names)}
@@ -143,7 +166,7 @@ def _answers(
             found[here] = holds(asked[name].question, asked[name].recipe, k, values[here])
         return found
 
-    answers = {name: draw(name) for name in at}
+    made = {name: draw(name) for name in at}
     written = _question_of_column(source)
     column_of = {q.name: source.column_of.get(q.column, q.column) for q in codebook.questions}
     wanted = [Relation.read(text) for text in source.questions.relations]
@@ -160,8 +183,8 @@ def _answers(
         for relation in wanted
         for name in relation.names
     }
-    kept = relations.keep(wanted, answers, known)
-    return answers, said + _said(kept, source.questions.relations, len(codes))
+    kept = relations.keep(wanted, made, known)
+    return made, said + _said(kept, source.questions.relations, len(codes))
 
 
 def _of_blanks(question: Question, found: Sequence[Pool]) -> list[str]:
@@ -187,7 +210,9 @@ def _said(kept: relations.Kept, wanted: Sequence[str], size: int) -> list[str]:
     return said
 
 
-def _besides(column: Column, source: Source, size: int, rng: np.random.Generator) -> tuple[Column, str]:
+def _besides(
+    column: Column, source: Source, size: int, rng: np.random.Generator, weighted: bool
+) -> tuple[Column, str]:
     """A column that is no question, and what stands in it."""
     dataset, name = source.dataset, column.name
     census = dataset.table is None
@@ -200,8 +225,10 @@ def _besides(column: Column, source: Source, size: int, rng: np.random.Generator
         first = "01" if len(str(column.kinds[0] if len(column.kinds) else "")) == 2 else "1"
         return drawing.filled(column, first, size), "every record stands alone"
     if name == dataset.weight or (census and capitals in WEIGHTS):
+        fitted = "weighted" if weighted else "unweighted, so that weighted totals may differ"
         return _weights(column, size, rng), (
-            "about one weight for all, so that the total is about that of the true ones"
+            "about one weight for all, so that the total is about that of the true ones; how many records "
+            f"give an answer follows the true records' counts, {fitted}"
         )
     counts = column.counts
     if census and capitals in FACTORS and len(column.kinds) > 1:
@@ -224,6 +251,16 @@ def _one(column: Column) -> str:
     values = [numbers.number(text) or 0.0 for text in column.kinds.tolist()]
     one = MILLIONTHS if max(values) > MILLIONTHS_ABOVE else 1
     return Spelling.of(column.kinds.tolist()).write(np.array([one]))[0]
+
+
+def _own_weights(column: Column, weights: np.ndarray, rng: np.random.Generator) -> Column:
+    """Weights (m,) as the column writes them: where those are whole, rounded at random, their total kept."""
+    known = {text: value for text in column.kinds.tolist() if (value := numbers.number(text)) is not None}
+    spelling = Spelling.of(list(known))
+    if any(value % 1 for value in known.values()):
+        return drawing.column(column, np.array(spelling.write(np.round(weights, 6)), object))
+    whole = np.diff(np.floor(np.cumsum(weights) + rng.random()), prepend=0.0)
+    return drawing.column(column, np.array(spelling.write(whole), object))
 
 
 def _weights(column: Column, size: int, rng: np.random.Generator) -> Column:

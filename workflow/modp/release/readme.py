@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from modp.release.assembled import Released
+from modp.release.assembled import OWN_WEIGHT, Released
 from modp.release.inside import Inside
 from modp.release.values import RARITY
 from modp.report.page import Number
@@ -46,6 +46,7 @@ def readme(file: str, released: Released, names: Sequence[str], about: About) ->
         file=file,
         size=len(released.table),
         weighted=any("weight" in what for what in released.what.values()),
+        own_weights=OWN_WEIGHT in released.what.values(),
         rarity=RARITY,
         said=released.said,
         columns=_by_content(names, released.what),

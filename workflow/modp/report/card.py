@@ -76,7 +76,7 @@ def card(
         sources=run.sources,
         codebook=run.codebook,
         records=int(run.table["records"].iloc[0]),
-        method=family.method.format(**{**parameters, "zeros": ZEROS[parameters.get("zeros") or run.zeros]}),
+        method=method(family, parameters, ZEROS[parameters.get("zeros") or run.zeros]),
         zeros=ZEROS[run.zeros],
         notebook=NOTEBOOK if PAPER_NOTEBOOK in run.metrics else "",
         parameters=yaml.safe_dump(_said(parameters), sort_keys=False, allow_unicode=True),
@@ -152,6 +152,19 @@ def _said(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return said | {"stages": [_said(stage) for stage in said["stages"]]} if "stages" in said else said
 
 
+WEIGHTED = (
+    " It is fitted to counts weighted by the survey weights, scaled to the records' effective number: its "
+    "records all stand for as many people, and are to be compared with weighted tables."
+)
+"""What a model is that is fitted to weighted counts."""
+
+
+def method(family: Family, parameters: Mapping[str, Any], zeros: str) -> str:
+    """Return in words how a model works, of its recipe's parameters and what is a structural zero."""
+    said = family.method.format(**{**parameters, "zeros": zeros})
+    return said + (WEIGHTED if parameters.get("weighted") else "")
+
+
 def treatment(row: Mapping[str, Any], family: Family) -> str:
     """Return in words how a row's table was made from its model: what differs from the family's defaults.
 
@@ -160,6 +173,8 @@ def treatment(row: Mapping[str, Any], family: Family) -> str:
     parts = []
     for key, value in row.items():
         words, known = family.treatments.get(key, f"{key}: {{}}"), family.row.model_fields.get(key)
+        if key == "calibrate" and value:
+            parts.append(f"weights raked to the true weighted totals of: {', '.join(value)}")
         if key in Row.model_fields or not words or (known and value == known.default):
             continue
         if isinstance(value, Mapping):

@@ -31,6 +31,12 @@ HOLDINGS = (
         "no",
         records=True,
     ),
+    Holding(
+        ("weights.parquet",),
+        "the household and, where the data set names them, the weights of each true record",
+        "no",
+        records=True,
+    ),
     Holding(("marginals.parquet",), "the exact number of true records that give each answer", "no"),
     Holding(
         ("codebook.json",),
@@ -66,6 +72,11 @@ HOLDINGS = (
     Holding(
         tuple(f"tables/{name}.*" for name, table in TABLES.items() if not table.public),
         "shares of a few true records",
+        "no",
+    ),
+    Holding(
+        ("tables/weighted/",),
+        "the true crosstab by weights, cells of one record included, and true estimates of every group",
         "no",
     ),
     Holding(

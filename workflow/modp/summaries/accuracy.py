@@ -73,7 +73,7 @@ def accuracy_table(
                     "variant": row.variant,
                     "cells": cells,
                     "n_cells": summary.cells,
-                    **_with_ratios(summary, found[0]),
+                    **and_ratios(summary, found[0]),
                     **_with_errors(row.population.get(cells, {})),
                     **{key: np.nan if value is None else value for key, value in counted.items()},
                 }
@@ -85,14 +85,14 @@ def three_way_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the accuracy of every row's three-way crosstabs, all counted, with ratios to the first row."""
     found = [row.three_way for row in rows if row.three_way]
     lines = [
-        {"model": row.model, "variant": row.variant, "n_cells": own.cells, **_with_ratios(own, found[0])}
+        {"model": row.model, "variant": row.variant, "n_cells": own.cells, **and_ratios(own, found[0])}
         for row, own in zip(rows, found, strict=True)
     ]
     return pd.DataFrame(lines)
 
 
-def _with_ratios(found: Summary, ideal: Summary) -> dict[str, float]:
-    """The measures, and their ratios to the ideal's."""
+def and_ratios(found: Summary, ideal: Summary) -> dict[str, float]:
+    """Return the measures of d by their keys, and their ratios to the ideal's."""
     keys = [measure.key for measure in measures_of("d")]
     own, best = found.measures, ideal.measures
     ratios = {f"{RATIO}{k}": own[k] / best[k] if best[k] > 0 else np.nan for k in keys}

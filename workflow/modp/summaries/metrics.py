@@ -1,6 +1,6 @@
 """The tables' numbers as metrics.json has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from modp.measures.table import (
     PAPER_NOTEBOOK,
     RATIO,
     THREE_WAY,
+    WEIGHTED,
     measures_of,
 )
 
@@ -29,6 +30,7 @@ def metrics(
     hidden: pd.DataFrame,
     attacked: pd.DataFrame,
     paper_notebook: bool = False,
+    weighted: Sequence[pd.DataFrame] = (),
 ) -> dict[str, Any]:
     """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
 
@@ -40,8 +42,13 @@ def metrics(
     hidden, attacked : as :func:`modp.summaries.privacy.privacy_table` and
         :func:`modp.summaries.attacks.attacks_table` return them
     paper_notebook : the parameter
+    weighted : where there are weights, what :func:`modp.summaries.weighted.weighted_table` returns and, where
+        there are estimates, :func:`modp.summaries.weighted.kept_table`
     """
-    found = {"accuracy": _accuracy(table, three_way), "privacy": _privacy(hidden, attacked)}
+    accuracy = _accuracy(table, three_way)
+    if weighted:
+        _add_weighted(accuracy, *weighted)
+    found = {"accuracy": accuracy, "privacy": _privacy(hidden, attacked)}
     return found | ({PAPER_NOTEBOOK: True} if paper_notebook else {})
 
 
@@ -66,6 +73,18 @@ def _accuracy(table: pd.DataFrame, three_way: pd.DataFrame) -> dict[str, Any]:
             if line["variant"]:
                 place[f"{RATIO}{measure.name}{THREE_WAY}"] = _number(line[f"{RATIO}{measure.key}"])
     return tree
+
+
+def _add_weighted(tree: dict[str, Any], weighted: pd.DataFrame, *kept: pd.DataFrame) -> None:
+    """Put measures of weighted crosstabs and of estimates beside the others."""
+    of_d, others = measures_of("d"), measures_of("weighted")
+    for line in weighted.to_dict("records"):
+        place, after = _place(tree, line), f"{WEIGHTED}{CELLS[line['cells']]}"
+        place |= {f"{m.name}{after}": _number(line[m.key]) for m in (*of_d, *others)}
+        if line["cells"] == "all" and line["variant"]:
+            place |= {f"{RATIO}{m.name}{after}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}
+    for line in (line for summary in kept for line in summary.to_dict("records")):
+        _place(tree, line).update({m.name: _number(line[m.key]) for m in measures_of("estimates")})
 
 
 def _privacy(hidden: pd.DataFrame, attacked: pd.DataFrame) -> dict[str, Any]:

@@ -9,16 +9,21 @@ class Table:
 
     public : whether it says nothing but what is measured over many cells or many people; else it shows what
         a few true records answer
+    weighted: whether it is made only where the data set names weights
     """
 
     public: bool = True
+    weighted: bool = False
 
 
 TABLES = {
     "accuracy": Table(),
     "three_way": Table(),
+    "accuracy_weighted": Table(weighted=True),
+    "estimates": Table(public=False, weighted=True),
     "privacy": Table(),
     "attacks": Table(),
+    "releases": Table(),
     "mixing": Table(),
     "questions": Table(),
     "answers_by_blade": Table(public=False),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modp.measures.table import METRIC, RATIO, THREE_WAY, measures_of
+from modp.measures.table import METRIC, RATIO, THREE_WAY, WEIGHTED, measures_of
 from modp.summaries.printed import Printed
 
 
@@ -95,6 +95,7 @@ def _titles() -> dict[str, dict[str, str]]:
     of_d = measures_of("d")
     ratios = {f"{RATIO}{m.name}": f"{m.title} ×" for m in of_d}
     ratios |= {f"{RATIO}{m.name}{THREE_WAY}": f"three-way {m.title} ×" for m in of_d if m.three_way}
+    ratios |= {f"{RATIO}{m.name}{WEIGHTED}": f"weighted {m.title} ×" for m in of_d}
     titles: dict[str, dict[str, str]] = {"accuracy": ratios, "privacy": {}}
     for kind, columns in titles.items():
         columns |= {m.name: m.repeated for m in measures_of() if m.repeated and m.is_in(kind)}

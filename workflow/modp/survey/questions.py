@@ -361,7 +361,9 @@ class QuestionSet(Strict):
             raise ValueError(f"column(s) read as words and as numbers: {', '.join(sorted(both))}")
         return self
 
-    def fitted(self, faithful: bool, leave_out: Sequence[str], states: Mapping[int, str]) -> "QuestionSet":
+    def fitted(
+        self, faithful: bool, leave_out: Sequence[str], states: Mapping[int, str], weight: str | None = None
+    ) -> "QuestionSet":
         """Return the question set as a data set wants it.
 
         Parameters
@@ -369,6 +371,7 @@ class QuestionSet(Strict):
         faithful : as the paper did it, or with the corrections that questions state
         leave_out : names of questions to do without
         states : FIPS code -> name, the categories of a last question STATE; empty for none
+        weight : column of a survey weight, whose deciles are a last question of its name
 
         Raises
         ------
@@ -384,6 +387,11 @@ class QuestionSet(Strict):
         chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
             chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states.items())))
+        if weight is not None:
+            if weight in [*names, *(q.source for q in chosen)]:
+                raise InputError(f"weight_question: {self.name!r} has a question of {weight} already")
+            classes = DecileRecipe(of="all", blank_as=0)
+            chosen.append(QuestionRecipe(name=weight, label="Survey weight", deciles=classes))
         kept = {q.name for q in chosen}
         content = {
             "name": self.name,

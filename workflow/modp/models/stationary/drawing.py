@@ -11,6 +11,7 @@ from modp.draws import balanced, forgetting, fresh, independent
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
+from modp.survey.effective import in_proportion
 from modp.survey.records import Records
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
@@ -37,7 +38,8 @@ def draw(
     """Sweep from the true records, or from fresh ones, and return the last state of each chain.
 
     A balanced row takes its records from that state and some later ones. Where more records are wanted than
-    there are true ones, chains begin at true ones more than once.
+    there are true ones, chains begin at true ones more than once; where the model is fitted to weighted
+    counts, in proportion to the weights.
     """
     n, is_fresh = len(records), row.start == "fresh"
     size = row.size or n
@@ -49,7 +51,7 @@ def draw(
     sweeps = FEWEST_SWEEPS if row.sweeps == "auto" else row.sweeps
     swept, bits, _changed = sample(model, codes, sweeps, seed, work.threads, gpu)
     if row.sweeps == "auto":
-        swept, bits = _forgotten(model, codes, swept, bits, n, work)
+        swept, bits = _forgotten(model, codes, swept, bits, records.codes, work)
     if row.balanced:
         swept, bits, chain = _balanced(model, swept, bits, size, work)
         partner = partner[chain]
@@ -60,27 +62,28 @@ def draw(
 
 
 def _starts(n: int, size: int, work: Work) -> np.ndarray:
-    """The true record that each chain begins at: each once and, where there are to be more, again."""
+    """The true record that each chain begins at: each once and, where there are to be more, again.
+
+    With weights as often as its weight says.
+    """
+    if work.weights is not None:
+        return in_proportion(work.weights, max(size, n), seeds.generator(work.seed, "starts", work.name))
     again = seeds.generator(work.seed, "starts", work.name).permutation(n)
     return np.concatenate([np.arange(n), np.resize(again, max(size - n, 0))])
 
 
 def _forgotten(
-    model: Stationary, start: np.ndarray, swept: np.ndarray, bits: np.ndarray, n: int, work: Work
+    model: Stationary, start: np.ndarray, swept: np.ndarray, bits: np.ndarray, true: np.ndarray, work: Work
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sweep on, twice as far each time, until the records that chains began at are forgotten.
-
-    The first ``n`` of ``start`` are the true records, each once.
-    """
-    true = start[:n]
+    """Sweep on, twice as far each time, until the records that chains began at are forgotten."""
     rng, gpu = seeds.generator(work.seed, "forgotten", work.name), devices.gpu(work.device)
     rows = np.sort(rng.permutation(len(true))[: forgetting.CHAINS])
-    left, before, sweeps = forgetting.remembered(true, swept[:n], rows), math.inf, FEWEST_SWEEPS
+    left, before, sweeps = forgetting.remembered(start, swept, rows, true), math.inf, FEWEST_SWEEPS
     enough = forgetting.chance(len(true), len(rows))
     while left > enough and left < FALLING * before and sweeps < MOST_SWEEPS:
         key = seeds.integer(work.seed, "sweep", work.name, str(sweeps))
         swept, bits, _changed = sample(model, swept, sweeps, key, work.threads, gpu)
-        before, left, sweeps = left, forgetting.remembered(true, swept[:n], rows), 2 * sweeps
+        before, left, sweeps = left, forgetting.remembered(start, swept, rows, true), 2 * sweeps
     ended = "" if left <= enough else ", and no more is forgotten" if sweeps < MOST_SWEEPS else ", the most"
     by_chance = min(forgetting.NEAREST / max(len(true), 1), 1.0)
     work.log(

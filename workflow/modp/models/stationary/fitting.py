@@ -24,8 +24,10 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     Raises
     ------
     InputError
-        if the fit diverges at any step
+        if the fit diverges at any step, or there are no weights for a model of weighted counts
     """
+    if recipe.weighted and work.weights is None:
+        raise InputError(f"{work.name}: 'weighted' needs the records' survey weights, and none were given")
     began = time.perf_counter()
     checkpoint = _Checkpoint(records, recipe, work)
     start = checkpoint.found()
@@ -43,6 +45,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 checkpoint.keep,
                 zeros_of(recipe.zeros or work.zeros, records),
                 devices.gpu(work.device),
+                work.weights,
             )
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
@@ -88,7 +91,8 @@ class _Checkpoint:
         what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
         what += [str(work.seed), work.name]
         self.path = work.checkpoint
-        self.of = hashlib.sha256("\n".join(what).encode() + records.codes.tobytes()).hexdigest()
+        data = records.codes.tobytes() + (b"" if work.weights is None else work.weights.tobytes())
+        self.of = hashlib.sha256("\n".join(what).encode() + data).hexdigest()
         self.saved = time.monotonic()
 
     def found(self) -> matching.State | None:

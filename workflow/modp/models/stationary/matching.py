@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 from safetensors.numpy import save_file
 
 from modp.base import checkpoint, seeds
-from modp.crosstabs import pairs, triples
+from modp.crosstabs import pairs, triples, weighted
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
@@ -26,6 +26,7 @@ from modp.models.stationary import prior
 from modp.models.stationary.model import Stationary
 from modp.models.stationary.prior import Prior
 from modp.models.stationary.recipe import StationaryRecipe
+from modp.survey.effective import effective_size, in_proportion
 from modp.survey.records import Records
 
 if TYPE_CHECKING:
@@ -162,8 +163,14 @@ def fit(
     keep: Keep | None = None,
     excluded: np.ndarray | None = None,
     gpu: torch.device | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
-    """Fit a model to true records.
+    """Fit a model to true records, or to the people whom they stand for.
+
+    With weights the target is the weighted crosstab of as many records as the true ones are worth, Kish's
+    effective size: then its sampling variance is about its counts, as that of unweighted counts is, and what
+    a prior, the choice of triples and the tolerance take for noise is noise. Chains start at records drawn in
+    proportion to their weights.
 
     Parameters
     ----------
@@ -174,6 +181,7 @@ def fit(
         to go on from
     keep : given the state after every window
     gpu : where the chains are swept, None for the CPU
+    weights : float64 (n,), of the records; None where all stand for as many people
 
     Returns
     -------
@@ -187,23 +195,30 @@ def fit(
     FloatingPointError
         if the steps had to be halved ten times and the fit still diverged
     """
-    true = crosstab(records, threads)
+    true, size = crosstab(records, threads), float(len(records))
     zeros = structural_zeros(true, records.block_starts) if excluded is None else excluded
-    model = independent(true, len(records), records.block_starts, zeros)
+    sample = records
+    if weights is not None:
+        size = effective_size(weights)
+        weights = weights * (size / weights.sum())
+        true = weighted.crosstab(records, weights)
+        rng = seeds.generator(seed, "stationary", "weights")
+        sample = records[in_proportion(weights, len(records), rng)]
+    model = independent(true, size, records.block_starts, zeros)
     model = replace(model, exchanges=settings.exchanges)
     if start is None:
         free = free_cells(true, model, settings.rare)
-        model = pseudo_likelihood(model, records, settings, seed, threads, free)
-    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu)
+        model = pseudo_likelihood(model, sample, settings, seed, threads, free)
+    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights)
 
 
-def independent(true: np.ndarray, n: int, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
+def independent(true: np.ndarray, n: float, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
     """Return the model without weights between questions, but with structural zeros.
 
     Parameters
     ----------
-    true : int64 (K, K), the crosstab of the true records
-    n : number of true records
+    true : (K, K), the crosstab of the true records
+    n : of how many records it is
     excluded : bool (K, K)
     """
     return Stationary(
@@ -286,22 +301,24 @@ def match(
     start: State | None = None,
     keep: Keep | None = None,
     gpu: torch.device | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Move a model until the crosstab of its chains is ``target``.
 
     Parameters
     ----------
     model : where to start; its structural zeros are kept
-    target : shape (K, K), symmetric, crosstab of as many records as ``records`` has; need not be
-        that of ``records``, nor of whole numbers
+    target : shape (K, K), symmetric, crosstab of as many records as ``records`` has, or as the sum of the
+        ``weights``; need not be that of ``records``, nor of whole numbers
     records : int16 (n, Q), where the chains start; none may hold a structural zero
     start, keep, gpu : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
+    weights : float64 (n,), of the records
 
     Returns
     -------
     As :func:`fit`.
     """
-    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu)
+    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu, weights)
     if start is not None:
         matching.resume(start)
     return matching.run()
@@ -396,15 +413,20 @@ class _Matching:
         report: Report,
         keep: Keep | None,
         gpu: torch.device | None,
+        weights: np.ndarray | None,
     ):
         self.model, self.settings, self.threads = model, settings, threads
         self.report, self.keep, self.gpu = report, keep, gpu
         self.seed = seeds.integer(seed, "stationary", "chains")
-        order = seeds.generator(seed, "stationary", "order").permutation(len(records))
+        rng = seeds.generator(seed, "stationary", "order")
+        order = rng.permutation(len(records))
+        if weights is not None:
+            order = rng.permutation(in_proportion(weights, len(records), rng))
         self.order = order[: settings.chains]
         self.records, self.start = records, np.ascontiguousarray(records[self.order])
+        self.weights, size = weights, len(records) if weights is None else float(weights.sum())
         self.history: list[Iteration] = []
-        self.share = len(self.order) / max(len(records), 1)
+        self.share = len(self.order) / max(size, 1)
         self.sizes = np.diff(model.block_starts)
         self.target = target * self.share
         self.free = free_cells(target, model, settings.rare)
@@ -534,7 +556,7 @@ class _Matching:
         """Iterate a few times; return the mean discrepancy and the mean bias."""
         level = self.progress.level
         step = self.levels[level - 1] * self.progress.scale
-        if self.settings.restart and self.share == 1:
+        if self.settings.restart and len(self.order) == len(self.records):
             self.walk.chains = self.start.copy()
         for number in range(self.settings.window):
             if number % LEARNT_EVERY == 0:
@@ -670,9 +692,14 @@ class _Matching:
     def _three_way(self, codes: np.ndarray, some: np.ndarray) -> np.ndarray:
         return triples.counts(codes, some, self.sizes, self.threads)
 
+    def _true_three_way(self, some: np.ndarray) -> np.ndarray:
+        """Counts of triples of as many records as the target is of."""
+        return triples.counts(self.records, some, self.sizes, self.threads, self.weights)
+
     def _true_and_found(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Counts of triples, true and in the chains."""
-        return self._three_way(self.records, some) * self.share, self._three_way(self.walk.chains, some)
+        """Counts of triples, true and in the chains, of as many records as there are less of."""
+        found = self._three_way(self.walk.chains, some) / max(self.share, 1)
+        return self._true_three_way(some) * min(self.share, 1), found
 
     def _misfit(self, some: np.ndarray) -> np.ndarray:
         return triples.misfit(*self._true_and_found(some), triples.ends(some, self.sizes))
@@ -685,7 +712,7 @@ class _Matching:
         levels = self.settings.levels
         self.levels = levels[:-1] + (levels[1:] or levels) if len(chosen) else levels
         self.averaged = max(1, len(self.levels) - 1)
-        true_cells = self._three_way(self.records, chosen)
+        true_cells = self._true_three_way(chosen)
         self.target_cells = true_cells * self.share
         self.triple_prior = self._prior(true_cells, group)
         self.pulled, self.pulled_cells = np.zeros(self.target.shape), np.zeros(len(free))

@@ -27,8 +27,9 @@ class StationaryRecipe(Recipe):
     to the population: ``student`` and ``gaussian`` learn for each pair of questions how strong it is (the
     first lets single weights be large), ``common`` for all together, ``box`` leaves cells within one standard
     deviation without a weight; with ``none`` the crosstab is the records' own. A pair of answers that fewer
-    than ``rare`` records give has no weight of its own. ``zeros`` is as in the run's parameters, where this
-    model is to differ.
+    than ``rare`` records give has no weight of its own. With ``weighted`` the crosstab to reproduce is that
+    of the survey weights (``weight`` in the dataset YAML), and all records drawn stand for as many people.
+    ``zeros`` is as in the run's parameters, where this model is to differ.
     """
 
     family: Literal["stationary"] = "stationary"
@@ -42,6 +43,7 @@ class StationaryRecipe(Recipe):
     triples: int = Field(default=200, ge=0)
     prior: Kind = "none"
     rare: int = Field(default=0, ge=0)
+    weighted: bool = False
     zeros: Zeros | None = None
 
 
