@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modp.base.loops import compiled, in_threads
-from modp.draws.sweeps import Tables
+from modp.draws.sweeps import Tables, clamped
 
 PAIRS_AT_ONCE = 1 << 13
 CONTEXTS = 2
@@ -68,7 +68,13 @@ def _entropy(shares: np.ndarray) -> float:
 
 
 def exchange(
-    codes: np.ndarray, model: Tables, linked: Links, rounds: int, rng: np.random.Generator, threads: int
+    codes: np.ndarray,
+    model: Tables,
+    linked: Links,
+    rounds: int,
+    rng: np.random.Generator,
+    threads: int,
+    held: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Let pairs of records swap groups of answers.
 
@@ -82,6 +88,7 @@ def exchange(
     model : a stationary model's tables
     rounds : number of groups, one after the other
     threads : how many threads share the pairs; without influence on the result
+    held : bool (n, Q), answers that stay as they are; None for none
 
     Returns
     -------
@@ -90,7 +97,7 @@ def exchange(
     """
     codes = np.array(codes, np.int16, order="C")
     questions = codes.shape[1]
-    laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers)
+    laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers, clamped(held))
     done = tried = 0
     for _ in range(rounds):
         group = linked.group(int(rng.integers(questions)), rng.random())
@@ -154,7 +161,7 @@ def _torn_gain(codes, a, b, moves, starts, triples, numbers):
 
 
 @compiled
-def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, excluded, numbers):
+def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, excluded, numbers, held):
     """Exchange where the Metropolis ratio allows it; return how many did."""
     done = 0
     moves = np.zeros(codes.shape[1], np.bool_)
@@ -167,6 +174,9 @@ def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, 
             u, v = starts[q] + codes[a, q], starts[q] + codes[b, q]
             if u == v:
                 continue
+            if held.shape[0] and (held[a, q] or held[b, q]):
+                allowed = False
+                break
             for r in outer:
                 i, j = starts[r] + codes[a, r], starts[r] + codes[b, r]
                 if i == j:

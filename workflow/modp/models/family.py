@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from modp.base.config import Strict
 from modp.base.output import Log
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from modp.crosstabs.cells import Zeros
     from modp.survey.codebook import Codebook
     from modp.survey.records import Records
+
+Where = dict[str, int | str | list[int | str]]
+"""Question -> a category, or a list of such, as :func:`modp.survey.where.allowed` reads it."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -36,10 +39,19 @@ class Recipe(Strict):
 
 
 class Row(Strict):
-    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model."""
+    """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model.
+
+    ``size`` is the number of records, where it is not that which a draw has by itself.
+    """
 
     model: str
     name: Name
+    size: int | None = Field(default=None, ge=1)
+
+    @property
+    def condition(self) -> Where | None:
+        """What answers all records of the row have; None where they may have any."""
+        return getattr(self, "where", None)
 
     @property
     def row(self) -> str:

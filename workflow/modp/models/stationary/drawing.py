@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from modp.base import devices, seeds
+from modp.base.errors import InputError
 from modp.crosstabs.pairs import counts
 from modp.draws import balanced, forgetting, fresh, independent
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
+from modp.survey import where
 from modp.survey.records import Records
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
@@ -37,11 +39,20 @@ def draw(
     """Sweep from the true records, or from fresh ones, and return the last state of each chain.
 
     A balanced row takes its records from that state and some later ones. Where more records are wanted than
-    there are true ones, chains begin at true ones more than once.
+    there are true ones, chains begin at true ones more than once. Under a condition they begin at those that
+    meet it, and never leave it.
+
+    Raises
+    ------
+    InputError
+        if no record can meet the condition, or no true one does and chains are to begin there
     """
-    n, is_fresh = len(records), row.start == "fresh"
+    is_fresh, own = row.start == "fresh", np.arange(len(records))
+    if row.where:
+        model, own = _given(model, records, row, work)
+    n = len(own)
     size = row.size or n
-    partner = _starts(n, size, work)
+    partner = own[_starts(n, size, work)] if n else np.zeros(size, np.int64)
     codes = records.codes[partner]
     if is_fresh:
         codes = fresh.fresh(model.tables, len(partner), seeds.generator(work.seed, "fresh", work.name))
@@ -57,6 +68,23 @@ def draw(
         rows = np.sort(seeds.generator(work.seed, "size", work.name).permutation(n)[:size])
         swept, bits, partner = swept[rows], bits[rows], partner[rows]
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
+
+
+def _given(
+    model: Stationary, records: Records, row: StationaryRow, work: Work
+) -> tuple[Stationary, np.ndarray]:
+    """The model of records that meet a row's condition, and which true ones do."""
+    allowed = where.allowed(row.where or {}, records.codebook)
+    model = model.given(allowed, records.codebook)
+    said = where.said(allowed, records.codebook)
+    own = np.flatnonzero(allowed[records.columns].all(axis=1))
+    if not len(own) and (row.size is None or row.start == "records"):
+        raise InputError(
+            f"{work.name}: no true record is {said}: say how many are to be drawn, and from the weights "
+            "alone, as in 'size: 1000, start: fresh, sweeps: 50'"
+        )
+    work.log(f"{work.name}: only {said}, as {len(own):,} of {len(records):,} true records are")
+    return model, own
 
 
 def _starts(n: int, size: int, work: Work) -> np.ndarray:
