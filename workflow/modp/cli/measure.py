@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holdout", type=Path, required=True, help="records that the models never saw")
     parser.add_argument("--synthetic", type=Path, required=True)
     parser.add_argument("--row", required=True, help="of the accuracy table, or another table's name")
-    parser.add_argument("--where", type=json.loads, help="what all its records answer, as JSON, if that is so")
+    parser.add_argument(
+        "--where", type=json.loads, help="what all its records answer, as JSON, if that is so"
+    )
     parser.add_argument("--family", choices=FAMILIES, help="what the weights are of")
     parser.add_argument("--weights", type=Path, nargs="*", default=[], help="of the model, if there is one")
     parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")

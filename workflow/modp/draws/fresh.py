@@ -4,11 +4,9 @@ import numpy as np
 
 from modp.draws import possible
 from modp.draws.sweeps import Tables
+from modp.survey.where import OPEN
 
 MOST_TRIES = 100
-
-OPEN = -1
-"""In place of an answer that is not given."""
 
 
 def fresh(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:

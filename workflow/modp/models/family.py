@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field, StringConstraints
 
 from modp.base.config import Strict
+from modp.base.errors import InputError
 from modp.base.output import Log
 
 if TYPE_CHECKING:
@@ -178,8 +179,11 @@ class Family:
     def draw(
         self, model: Model, records: Records, row: Row, work: Work, instances: Sequence[Drawn] = ()
     ) -> Drawn:
-        """Draw the table of one row."""
-        return self._part("draw")(model, records, row, work, instances)
+        """Draw the table of one row; raise InputError if the family cannot give the size that it wants."""
+        drawn: Drawn = self._part("draw")(model, records, row, work, instances)
+        if row.size is not None and len(drawn.codes) != row.size:
+            raise InputError(f"{row.row}: models of the family {self.name!r} draw no other number of records")
+        return drawn
 
     def instances(self, model: Model, records: Records, number: int, work: Work) -> list[Drawn]:
         """Draw so many tables from which rows are made."""

@@ -3,11 +3,18 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from modp.base.errors import InputError, did_you_mean
 from modp.survey.codebook import Category, Codebook, Question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPEN = -1
+"""In place of an answer that is not given."""
 
 NUMBER = r"-?\d+(?:\.\d+)?"
 SHOWN = 8
@@ -42,6 +49,45 @@ def allowed(where: Mapping[str, object], codebook: Codebook) -> np.ndarray:
         if not mask[block].any():
             raise InputError(f"where: {name} is left no category: name one, or leave {name} out")
     return mask
+
+
+def given(frame: "pd.DataFrame", codebook: Codebook) -> np.ndarray:
+    """Return the answers that a frame gives: int16 (n, Q), ``OPEN`` where a question is open.
+
+    Parameters
+    ----------
+    frame : n rows, columns of questions; each value is a category, by its code, its label or a range that
+        means it alone; a blank leaves the question open, as a missing column does
+
+    Raises
+    ------
+    InputError
+        if there is no such question or category, or a value means several categories
+    """
+    codes = np.full((len(frame), len(codebook.questions)), OPEN, np.int16)
+    at = {name: q for q, name in enumerate(codebook.names)}
+    for name in frame.columns:
+        if name not in at:
+            raise InputError(f"given: there is no question {name!r}{did_you_mean(name, at)}")
+        kinds = frame[name].astype("category").cat
+        places = [_only(text_of(value), codebook.questions[at[name]]) for value in kinds.categories]
+        codes[:, at[name]] = np.array([*places, OPEN])[kinds.codes.to_numpy()]
+    return codes
+
+
+def _only(part: str, question: Question) -> int:
+    places = np.flatnonzero(chosen(part, question))
+    if len(places) > 1:
+        raise InputError(
+            f"given: {question.name}: {part} is {_listed([question.categories[k] for k in places], question)}"
+            ", and a record has one answer: give a condition on all records, as in given={'AGEP': [3, 4]}"
+        )
+    return int(places[0])
+
+
+def text_of(value: object) -> str:
+    """Return a value as people write it: 1.0, which a column with blanks makes of 1, is ``1``."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def chosen(part: str, question: Question) -> np.ndarray:
@@ -107,15 +153,15 @@ def _ends(part: str) -> tuple[float, float] | None:
     return None
 
 
-def _spans(category: Category) -> list[tuple[float, float, bool]]:
+def _spans(text: str) -> list[tuple[float, float, bool]]:
     """(low, high, whether high is in it) of a category's raw values; none where they are no numbers."""
-    cut = re.fullmatch(r"\[(.+), (.+)\)", category.values)
+    cut = re.fullmatch(r"\[(.+), (.+)\)", text)
     if cut:
         low, high = float(cut[1]), float(cut[2])
         whole = math.isfinite(high) and high % 1 == 0 and (not math.isfinite(low) or low % 1 == 0)
         return [(low, high - 1, True) if whole else (low, high, False)]
     spans = []
-    for part in category.values.removeprefix("=").split(","):
+    for part in text.removeprefix("=").split(","):
         ends = _ends(part.strip())
         if ends is None:
             return []
@@ -124,11 +170,12 @@ def _spans(category: Category) -> list[tuple[float, float, bool]]:
 
 
 def _within(category: Category, low: float, high: float) -> bool:
-    spans = _spans(category)
+    spans = _spans(category.values)
     return bool(spans) and all(low <= first and last <= high for first, last, _ in spans)
 
 
 def _meets(category: Category, low: float, high: float) -> bool:
     return any(
-        first <= high and (low <= last if closed else low < last) for first, last, closed in _spans(category)
+        first <= high and (low <= last if closed else low < last)
+        for first, last, closed in _spans(category.values)
     )

@@ -8,11 +8,12 @@ import numpy as np
 from modp.base import devices, seeds
 from modp.base.errors import InputError
 from modp.crosstabs.pairs import counts
-from modp.draws import balanced, forgetting, fresh, independent
+from modp.draws import balanced, forgetting, fresh, independent, possible
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
 from modp.survey import where
+from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
 SWEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
@@ -68,6 +69,58 @@ def draw(
         rows = np.sort(seeds.generator(work.seed, "size", work.name).permutation(n)[:size])
         swept, bits, partner = swept[rows], bits[rows], partner[rows]
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
+
+
+def complete(model: Stationary, given: np.ndarray, codebook: Codebook, sweeps: int, work: Work) -> Drawn:
+    """Draw the other answers of records of which some are given, which stay as they are.
+
+    As many free chains as records go beside them. Where open answers fix each other no single one can change,
+    and a record gets them together by an exchange with such a chain.
+
+    Parameters
+    ----------
+    given : int (n, Q), ``OPEN`` where an answer is to be drawn
+    sweeps : from records that are drawn answer by answer
+
+    Returns
+    -------
+    n records, in the order of ``given``, without causal partners
+
+    Raises
+    ------
+    InputError
+        if the answers given to a record exclude each other, with its number and the questions
+    """
+    codes, lost = begun(model, given, work)
+    if len(lost):
+        impossible(model, given, codebook, int(lost[0]))
+    swept, bits = kept_sweeping(model, codes, given != where.OPEN, sweeps, work)
+    return Drawn(swept, np.ma.masked_all(len(given), np.int64), np.ma.array(bits))
+
+
+def begun(model: Stationary, given: np.ndarray, work: Work) -> tuple[np.ndarray, np.ndarray]:
+    """Return records to begin at, as :func:`modp.draws.fresh.begun` does."""
+    return fresh.begun(model.tables, given, seeds.generator(work.seed, "given", work.name))
+
+
+def impossible(model: Stationary, given: np.ndarray, codebook: Codebook, row: int) -> None:
+    """Raise InputError with the answers of a record that exclude each other."""
+    try:
+        model.given(possible.allowing(given[row], model.block_starts), codebook)
+    except InputError as refused:
+        raise InputError(f"record {row + 1} of those given: {refused}") from None
+
+
+def kept_sweeping(
+    model: Stationary, codes: np.ndarray, held: np.ndarray, sweeps: int, work: Work
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sweep records of which some answers stay, (n, Q), beside as many free chains; codes and entropies."""
+    n = len(codes)
+    free = fresh.fresh(model.tables, n, seeds.generator(work.seed, "beside", work.name))
+    chains, stay = np.concatenate([codes, free]), np.concatenate([held, np.zeros(held.shape, bool)])
+    seed, gpu = seeds.integer(work.seed, "sweep", work.name), devices.gpu(work.device)
+    swept, bits, _changed = sample(model, chains, sweeps, seed, work.threads, gpu, stay)
+    return swept[:n], bits[:n]
 
 
 def _given(
