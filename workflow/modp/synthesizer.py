@@ -30,6 +30,7 @@ from modp.pums.where import Dataset
 from modp.release import drawing
 from modp.release.assembled import Source, released
 from modp.release.drawing import Asked, Pool
+from modp.release.imputed import Imputed
 from modp.survey import coding
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
@@ -135,6 +136,40 @@ class Synthesizer:
         source = Source(starts, self.questions_, self._dataset, self._template, rows, public=pools)
         return frame_of(released(drawn.codes, source, seed, "public").table, self._like)
 
+    def impute(self, X: pd.DataFrame, times: int = 1, seed: int = 1) -> list[pd.DataFrame]:  # noqa: N803
+        """Fill missing answers from a model of the frame's rows, given each row's other answers.
+
+        It needs no :meth:`fit`, and changes nothing that one has learnt.
+
+        Parameters
+        ----------
+        X : true records, n of them. What is missing: :func:`modp.release.holes.found`, or ``no_answer`` in the
+            question set that this Synthesizer was given
+        times : completed frames, for multiple imputation
+        seed : another one gives other answers
+
+        Returns
+        -------
+        frames of the rows, columns, index and dtypes of ``X``, with the other answers as they were
+
+        Raises
+        ------
+        InputError
+            if no answer is missing, or the frame cannot be coded
+        """
+        table, copy = table_of(X), Synthesizer(self.questions, seed=seed)
+        copy._look(table)
+        imputed = Imputed.of(table, copy.questions_, "the frame", seed)
+        threads, frames = self.threads or os.cpu_count() or 1, []
+        for filled in imputed.tables(times, seed, threads, lambda _: None):
+            made, frame = frame_of(filled, X), X.copy()
+            for at, (old, new) in enumerate(zip(table.columns, filled.columns, strict=True)):
+                rows = np.flatnonzero(old.places != new.places)
+                if len(rows):
+                    frame.isetitem(at, _with(X.iloc[:, at], made.iloc[:, at], rows))
+            frames.append(frame)
+        return frames
+
     def _look(self, table: Table) -> None:
         if self.questions is None:
             self.decisions_ = decide(table)
@@ -232,6 +267,13 @@ class Synthesizer:
         made._answers = dict(zip(made.codebook_.names, columns["answers"], strict=True))
         made._template = Table(tuple(columns["template"]))
         return made
+
+
+def _with(column: pd.Series, other: pd.Series, rows: np.ndarray) -> pd.Series:
+    """A column with another one's values in some rows."""
+    filled = column.copy()
+    filled.iloc[rows] = other.iloc[rows].to_numpy()
+    return filled
 
 
 def _written_model(model: Model, codebook: Codebook) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -60,14 +60,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     table, form = read(file, reading)
     stem = file.name.removesuffix(form.ending)
     yamls = [file.with_name(f"{stem}.{what}.yaml") for what in ("dataset", "questions")]
-    for line in _planned(file, table, reading, *yamls):
+    for line in planned(file, table, reading, *yamls):
         print(line, flush=True)
     dataset = load(yamls[0], Dataset)
-    if dataset.names != [file.name]:
-        raise InputError(
-            f"{yamls[0]} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
-            "tables, so that each has files of its own"
-        )
+    of_this_file(dataset, yamls[0], file)
     held = tuple(map(Path, dataset.holdout.files)) if dataset.holdout else ()
     report = file.with_name(f"{stem}.report.html")
     with _ended_in_order(), tempfile.TemporaryDirectory(prefix="modp-") as folder:
@@ -104,7 +100,16 @@ def _ended_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
+def of_this_file(dataset: Dataset, path: Path, file: Path) -> None:
+    """Raise InputError if a dataset YAML is of another file."""
+    if dataset.names != [file.name]:
+        raise InputError(
+            f"{path} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
+            "tables, so that each has files of its own"
+        )
+
+
+def planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
     """Write the two YAML files if they are not there; return what is said of the table."""
     found = f"{file.name}: {len(table):,} rows, {len(table.columns)} columns"
     there = [path for path in (dataset, questions) if path.exists()]
