@@ -143,8 +143,8 @@ class Synthesizer:
 
         Parameters
         ----------
-        X : true records, n of them. What is missing: :func:`modp.release.holes.found`, or ``no_answer`` in the
-            question set that this Synthesizer was given
+        X : true records, n of them. What is missing says :func:`modp.release.holes.found`, or ``no_answer``
+            in the question set that this Synthesizer was given
         times : completed frames, for multiple imputation
         seed : another one gives other answers
 

@@ -42,15 +42,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     imputed = Imputed.of(table, fitted_questions(yamls[1], dataset), file.name, options.seed)
     for line in imputed.said:
         print(line, flush=True)
-    print(
-        f"where that is wrong, say 'no_answer: [-1]' (a blank is none) or 'no_answer: []' in {yamls[1].name}"
-    )
+    print(f"if that is wrong, say 'no_answer: [-1]' (blanks are none) or 'no_answer: []' in {yamls[1].name}")
     threads = min(os.cpu_count() or 1, 4)
     made = []
     for number, filled in enumerate(imputed.tables(options.times, options.seed, threads, print), start=1):
         which = f"-{number}" if options.times > 1 else ""
         made.append(file.with_name(f"{stem}.imputed{which}{written_ending(form)}"))
         write(made[-1], filled, form)
-    print(
-        f"wrote {', '.join(path.name for path in made)} beside {file}: true records, with drawn answers in them"
-    )
+    names = ", ".join(path.name for path in made)
+    print(f"wrote {names} beside {file}: true records, with drawn answers among theirs")

@@ -1,5 +1,6 @@
 """Which answers of a table are missing, and which blanks are answers: not asked, not chosen."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from modp.survey.questions import QuestionRecipe, QuestionSet
 from modp.survey.records import Records
 
 NEARLY_ALL = 0.99
-"""Of a question's blanks, that lie where another answer leaves nothing else, for it not to have been asked."""
+"""Of a question's blanks, that lie where some answer to another always goes with one: it was not asked."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ def found(table: Table, questions: QuestionSet, records: Records) -> Found:
     Where a question has ``no_answer``, these. Else: what the file declares missing (refused, do not know);
     and blanks, unless they are answers. Blanks are answers where beside them there is one answer alone, as of
     boxes that are ticked; and where nearly all of them lie where some answer to another question is always
-    followed by a blank, as to questions that only some are asked.
+    followed by a blank, or where its number is below, or above, those of all who answered: as to questions
+    that only some are asked.
 
     Parameters
     ----------
@@ -58,6 +60,7 @@ def found(table: Table, questions: QuestionSet, records: Records) -> Found:
         block = slice(starts[q], starts[q + 1])
         for at in np.flatnonzero(blank[block] & (np.diag(counts)[block] > 0)):
             why = _why_an_answer(counts, records, missing, int(starts[q] + at), q)
+            why = why or _why_by_number(table, recipes, records, int(at), q)
             if why:
                 said.append(f"{question.name}: blanks are taken for an answer: {why}")
                 blank[starts[q] + at] = False
@@ -97,10 +100,29 @@ def _why_an_answer(counts: np.ndarray, records: Records, missing: np.ndarray, at
             best = covered
             labels = [other.labels[k - starts[r]] for k in always.tolist()]
             more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
-            found = (
-                f"everybody with {other.name} {', '.join(labels[:3])}{more} has one, and nearly nobody else"
-            )
+            found = f"all with {other.name} {', '.join(labels[:3])}{more} have one, and nearly nobody else"
     return found
+
+
+def _why_by_number(
+    table: Table, recipes: Mapping[str, QuestionRecipe], records: Records, at: int, q: int
+) -> str:
+    """The same, of blanks that go with numbers below, or above, those of all who answered."""
+    blank = records.codes[:, q] == at
+    for r, other in enumerate(records.codebook.questions):
+        classes = recipes[other.name].numbers
+        if r == q or classes is None:
+            continue
+        column = table[other.column]
+        known = [None if kind in classes.words else classes.value(kind) for kind in column.kinds.tolist()]
+        values = np.array([*(np.nan if v is None else v for v in known), np.nan])[column.places]
+        if np.isnan(values[~blank]).all():
+            continue
+        low, high = float(np.nanmin(values[~blank])), float(np.nanmax(values[~blank]))
+        for outside, word, end in ((values < low, "below", low), (values > high, "above", high)):
+            if outside.sum() >= max(RECORDS, NEARLY_ALL * blank.sum()):
+                return f"all with {other.name} {word} {classes.written(end)} have one, and nearly nobody else"
+    return ""
 
 
 def _filled(records: Records, missing: np.ndarray, counts: np.ndarray) -> list[str]:

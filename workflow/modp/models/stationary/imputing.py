@@ -73,9 +73,7 @@ def impute(
     given = np.where(places, OPEN, true.codes)[own].astype(np.int16)
     codes, lost = drawing.begun(model, given, work)
     if len(lost):
-        said(
-            f"in {len(lost):,} records structural zeros leave no answer beside those given: filled without them"
-        )
+        said(f"{len(lost):,} records are filled without structural zeros, which leave them no answer")
         without = replace(model, excluded=np.zeros_like(model.excluded)).restricted(among.answered)
         codes[lost] = drawing.begun(without, given[lost], work)[0]
     held = ~places[own]
