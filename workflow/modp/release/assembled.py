@@ -70,7 +70,9 @@ class Released:
     said: Sequence[str] = ()
 
 
-def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape") -> Released:
+def released(
+    codes: np.ndarray, source: Source, seed: int, how: Inside = "shape", shuffled: bool = True
+) -> Released:
     """Return synthetic records as a table in the input's form, in random order.
 
     All that is random derives from the seed and from the synthetic records in the order in which they came,
@@ -82,10 +84,12 @@ def released(codes: np.ndarray, source: Source, seed: int, how: Inside = "shape"
     source : the true records, from whose answers values are drawn
     seed : of the order of the records, and of the values inside their categories
     how : values are drawn: see :func:`modp.release.drawing.draws`
+    shuffled : whether the order is random; else that of ``codes``
     """
     secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
-    codes = codes[seeds.generator(seed, *streams, "order").permutation(len(codes))]
+    if shuffled:
+        codes = codes[seeds.generator(seed, *streams, "order").permutation(len(codes))]
     answers, said = _answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)
     columns, what = [], {}
