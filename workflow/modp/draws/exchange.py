@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modp.base.loops import compiled, in_threads
-from modp.draws.sweeps import Tables, clamped
+from modp.draws.sweeps import Tables
 
 PAIRS_AT_ONCE = 1 << 13
 CONTEXTS = 2
@@ -97,7 +97,7 @@ def exchange(
     """
     codes = np.array(codes, np.int16, order="C")
     questions = codes.shape[1]
-    laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers, clamped(held))
+    laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers)
     done = tried = 0
     for _ in range(rounds):
         group = linked.group(int(rng.integers(questions)), rng.random())
@@ -112,8 +112,9 @@ def exchange(
         # that a row stays with most of its answers and its causal partner means something.
         inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
         parts = [
-            (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE], torn)
-            for i in range(0, len(pairs), PAIRS_AT_ONCE)
+            (codes, some[i : i + PAIRS_AT_ONCE], moving, rest, chance[i : i + PAIRS_AT_ONCE], torn)
+            for some, chance, moving, rest in _free(codes, pairs, uniform, inner, outer, held)
+            for i in range(0, len(some), PAIRS_AT_ONCE)
         ]
         done += sum(in_threads(lambda part: _exchange_pairs(*part, *laid_out), parts, threads))
         tried += len(pairs)
@@ -142,6 +143,31 @@ def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) ->
     return np.column_stack([order[left], order[left + 1]])
 
 
+def _free(
+    codes: np.ndarray,
+    pairs: np.ndarray,
+    uniform: np.ndarray,
+    inner: np.ndarray,
+    outer: np.ndarray,
+    held: np.ndarray | None,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Pairs with their uniform numbers, the questions that move and the others.
+
+    The smaller part moves where none of its answers that would change is held, else the larger one. That is
+    so before an exchange if it is after it, so that the distribution stays.
+    """
+    if held is None:
+        return [(pairs, uniform, inner, outer)]
+    one, other = pairs.T
+    stuck = (held[one] | held[other]) & (codes[one] != codes[other])
+    first, second = (~stuck[:, part].any(axis=1) for part in (inner, outer))
+    second &= ~first
+    return [
+        (pairs[first], uniform[first], inner, outer),
+        (pairs[second], uniform[second], outer, inner),
+    ]
+
+
 @compiled
 def _torn_gain(codes, a, b, moves, starts, triples, numbers):
     """Change of the two records' weights of triples that have questions on both sides."""
@@ -161,7 +187,7 @@ def _torn_gain(codes, a, b, moves, starts, triples, numbers):
 
 
 @compiled
-def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, excluded, numbers, held):
+def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, excluded, numbers):
     """Exchange where the Metropolis ratio allows it; return how many did."""
     done = 0
     moves = np.zeros(codes.shape[1], np.bool_)
@@ -174,9 +200,6 @@ def _exchange_pairs(codes, pairs, inner, outer, uniform, torn, starts, weights, 
             u, v = starts[q] + codes[a, q], starts[q] + codes[b, q]
             if u == v:
                 continue
-            if held.shape[0] and (held[a, q] or held[b, q]):
-                allowed = False
-                break
             for r in outer:
                 i, j = starts[r] + codes[a, r], starts[r] + codes[b, r]
                 if i == j:
