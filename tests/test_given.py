@@ -199,7 +199,7 @@ PEOPLE = Codebook(
         ({"AGEP": "..19"}, "AGEP=0 AGEP=1"),
         ({"AGEP": "1..", "SEX": [1, 2]}, "AGEP=1 AGEP=2 AGEP=3 AGEP=4 SEX=1 SEX=2"),
         ({"PAY": "1000-4999"}, "PAY=2"),
-        ({"PAY": ["DK", "=0"]}, "PAY=DK PAY=="),
+        ({"PAY": ["DK", "=0"]}, "PAY=DK PAY==0"),
     ],
 )
 def test_conditions_are_codes_labels_and_ranges(asked, columns):

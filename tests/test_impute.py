@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +145,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_the_command_fills_what_is_missing_and_says_what_it_took_for_that(made):
     file, said = made
-    assert "income: 20 % missing (blank)" in said and "region: " in said
+    assert re.search(r"^income: (19|20|21|22) % missing \(blank\)$", said, re.MULTILINE)
     assert "works: blanks are taken for an answer: all with age below 16 have one" in said
     assert "car: blanks are taken for an answer: beside them there is one answer alone" in said
     assert "no_answer: [-1]" in said and "survey.questions.yaml" in said
@@ -227,8 +228,9 @@ def test_frames_keep_their_index_types_and_answers():
     for filled in (one, two):
         assert filled.dtypes.equals(frame.dtypes) and filled.index.equals(frame.index)
         assert not filled.isna().any().any()
-        there = frame.notna()
-        assert (filled[there].fillna(0) == frame.fillna(0)).where(there, True).all().all()
+        for name in frame:
+            there = frame[name].notna()
+            pd.testing.assert_series_equal(filled.loc[there, name], frame.loc[there, name])
     assert not one.equals(two)
     close = (one["pay"] - frame["age"] * 100.5).abs()[frame["pay"].isna()]
     assert close.median() < 600  # of amounts up to 9,000

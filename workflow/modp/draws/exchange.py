@@ -153,14 +153,15 @@ def _free(
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Pairs with their uniform numbers, the questions that move and the others.
 
-    The smaller part moves where none of its answers that would change is held, else the larger one. That is
-    so before an exchange if it is after it, so that the distribution stays.
+    The smaller part moves where some of its answers would change and none of these is held, else the larger
+    one. That is so before an exchange if it is after it, so that the distribution stays.
     """
     if held is None:
         return [(pairs, uniform, inner, outer)]
     one, other = pairs.T
-    stuck = (held[one] | held[other]) & (codes[one] != codes[other])
-    first, second = (~stuck[:, part].any(axis=1) for part in (inner, outer))
+    changes = codes[one] != codes[other]
+    stuck = (held[one] | held[other]) & changes
+    first, second = (~stuck[:, part].any(axis=1) & changes[:, part].any(axis=1) for part in (inner, outer))
     second &= ~first
     return [
         (pairs[first], uniform[first], inner, outer),
