@@ -203,10 +203,9 @@ class Synthesizer:
             lost = there & (places == coding.UNKNOWN)
             if lost.any():
                 unknown = str(answers[lost][0])
-                known = [word for c in question.categories for word in (c.code, c.label)]
-                raise InputError(
-                    f"given: {question.column} has no answer {unknown!r}{did_you_mean(unknown, known)}"
-                )
+                words = [word for c in question.categories for word in (c.code, c.label)]
+                near = did_you_mean(unknown, words) or f" (it has {', '.join(question.labels[:8])} …)"
+                raise InputError(f"given: {question.column} has no answer {unknown!r}{near}")
             codes[there, q] = places[there]
         return codes
 

@@ -89,7 +89,7 @@ def _one_try(
         conflicts[free & (cumulative[:, -1] <= 0)] = True  # a dead end, which stays one
         logits[free] += model.weights[column]
         conflicts[free] |= excluded[column]
-    return drawn, conflicts.all(axis=1)
+    return drawn, np.asarray(conflicts.all(axis=1))
 
 
 def _searched(

@@ -72,7 +72,8 @@ def draw(model: Blades, records: Records, row: BladesRow, work: Work, drawn: Seq
         last = len(parts[-1][0])
         rng = seeds.generator(work.seed, "size", work.name)
         some = np.sort(rng.permutation(last)[: size - (have - last)])
-        parts[-1] = tuple(column[some] for column in parts[-1])
+        codes, partners, entropies = parts[-1]
+        parts[-1] = codes[some], partners[some], entropies[some]
     synthetic, partner, bits = (np.ma.concatenate(columns) for columns in zip(*parts, strict=True))
     synthetic = np.asarray(synthetic)
     if row.swap:
