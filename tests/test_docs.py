@@ -26,6 +26,12 @@ TINY = SMALL | {
 INSTEAD = {
     # Of a table of the sample's; what it does is tested by itself.
     "modp synthesize survey.sav": "modp synthesize --help",
+    "modp impute survey.sav --times 5": "modp impute --help",
+    # Fits of a minute; that such rows are drawn and measured is tested by itself.
+    "snakemake --cores 2 --configfile examples/where.yaml -- results/where/sample/tables/accuracy.md": (
+        "snakemake --cores 2 --configfile examples/where.yaml --dry-run"
+        " -- results/where/sample/tables/accuracy.md"
+    ),
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests
     "snakemake --profile profiles/slurm": "snakemake --profile profiles/slurm --dry-run",  # no cluster here

@@ -55,7 +55,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
     for block in blocks:
         exec(block, said)
-    assert len(blocks) == 4 and capsys.readouterr().out.count("bootstrap") == 2
+    assert len(blocks) == 6 and capsys.readouterr().out.count("bootstrap") == 2
     assert said["released"].shape == said["people"].shape
     assert list(said["released"]["AGEP"].cat.categories) == said["ages"]
     accuracy = said["accuracy"].query("cells == 'all'").set_index("variant")

@@ -27,9 +27,12 @@ from modp.measures.ends import BOOTSTRAP
 from modp.measures.population import Held, population
 from modp.models.family import Family, Model, Row, Work
 from modp.models.registry import family
+from modp.models.stationary import drawing
+from modp.models.stationary.model import Stationary as Pairs
 from modp.models.stationary.recipe import StationaryRow
 from modp.summaries.accuracy import Row as Measured
 from modp.summaries.accuracy import accuracy_table
+from modp.survey import where
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 from modp.survey.weights import checked
@@ -210,6 +213,7 @@ class Stationary(FittedModel):
         start: Literal["records", "fresh"] | None = None,
         balanced: bool = False,
         n: int | None = None,
+        given: pd.DataFrame | Mapping[str, object] | None = None,
         seed: int = 1,
         name: str | None = None,
         threads: int | None = None,
@@ -227,6 +231,11 @@ class Stationary(FittedModel):
         balanced : whether to choose among more draws, so that the crosstab is the one the model expects,
             without the noise of a draw
         n : how many records to draw; by default as many as are given, or as the model was fitted to
+        given : a condition on all records, question -> a category or several, each by its code, its label or
+            a range of the column's own values, as in ``{"AGEP": ["60-69"], "SEX": 2}``; or a frame of
+            answers, of which each row is given to a record of its own and blanks are left open: then ``n`` is
+            by default the number of its rows, and if it is another one rows are taken again. What is given
+            stays, all else is drawn given that
         seed, threads, device : as in :meth:`fit`
         name : the random streams are called after it and the model's; ``sweeps-20`` and so on by default, or
             ``balanced``
@@ -240,15 +249,36 @@ class Stationary(FittedModel):
         Raises
         ------
         InputError
-            if the records are of other questions or categories than the model's, or a value cannot be used
+            if the records are of other questions or categories than the model's, a value cannot be used, or
+            structural zeros leave no record with the given answers
         """
+        if isinstance(given, pd.DataFrame):
+            if records is not None or start or balanced or sweeps == "auto":
+                raise InputError(
+                    "records with answers of their own begin fresh, and there is one for each row: leave "
+                    "'records', 'start', 'balanced' and sweeps='auto' out, or give a condition on all, as in "
+                    "given={'SEX': 2}"
+                )
+            work = _work(f"{self.name}/{name or 'given'}", seed, threads, device)
+            return self._completed(given, sweeps, n, work)
         begun = start or ("fresh" if records is None else "records")
         name = name or ("balanced" if balanced else f"sweeps-{sweeps}")
-        keys: dict[str, object] = {"sweeps": sweeps, "start": begun, "balanced": balanced}
-        row = self._row(StationaryRow, name, keys if records is None else keys | {"size": n})
-        starts = self._started(records, row.start, n)
-        work = replace(_work(row.row, seed, threads, device), weights=_weights(weights, starts))
-        return self._drawn(starts, row, work)
+        keys: dict[str, object] = {"sweeps": sweeps, "start": begun, "balanced": balanced, "size": n}
+        row = self._row(StationaryRow, name, keys | ({"where": dict(given)} if given else {}))
+        started = self._started(records, row.start, n)
+        if records is None:
+            row = row.model_copy(update={"size": len(started)})
+        work = replace(_work(row.row, seed, threads, device), weights=_weights(weights, started))
+        return self._drawn(started, row, work)
+
+    def _completed(self, given: pd.DataFrame, sweeps: int, n: int | None, work: Work) -> Synthetic:
+        codes = where.given(given, self.codebook)
+        if not len(codes):
+            raise InputError("given: the frame has no rows")
+        rows = np.resize(np.arange(len(codes)), len(codes) if n is None else n)
+        assert isinstance(self.model, Pairs)
+        drawn = drawing.complete(self.model, codes[rows], self.codebook, sweeps, work)
+        return Synthetic(drawn.codes, self.codebook, drawn.record, drawn.entropy_bits)
 
     def _started(self, records: Records | None, start: str, n: int | None) -> Records:
         """The records to start at; for fresh ones only their number counts."""
@@ -318,6 +348,7 @@ class Blades(FittedModel):
         device: str = "cpu",
         zeros: Zeros = "sample",
         progress: bool = False,
+        n: int | None = None,
         **row: object,
     ) -> Synthetic:
         """Draw one synthetic record from every true one, all answers at once, and treat the table.
@@ -328,6 +359,7 @@ class Blades(FittedModel):
         seed, threads, device, zeros : as in :meth:`Stationary.fit`
         name : the random streams of treatments are called after it and the model's
         progress : whether to say on the terminal what treatments did
+        n : how many records there are in the end; by default as many as treatments leave of those given
         row : keys of :class:`modp.models.blades.recipe.BladesRow`, as in params.yaml:
             ``remove_zeros=True``, ``pass_through=0.5``, ``instances=2, threshold=0.5``, ``sweeps=1`` …
 
@@ -342,7 +374,7 @@ class Blades(FittedModel):
             value cannot be used
         """
         self._require_own(records)
-        checked = self._row(self._family().row, name, row)
+        checked = self._row(self._family().row, name, row | {"size": n})
         return self._drawn(records, checked, _work(checked.row, seed, threads, device, zeros, progress))
 
 
@@ -390,10 +422,26 @@ class Private(FittedModel):
         keys = {"epsilon": epsilon, "delta": delta, **recipe}
         return cls._fitted(records, _work(name, seed, threads, progress=progress), keys)
 
-    def sample(self) -> Synthetic:
-        """Return the one table that is released, which no true record is the start of."""
-        row = self._row(self._family().row, "released", {})
-        return self._drawn(_nothing(self.codebook, 0), row, _work(row.row, seed=0, threads=1))
+    def sample(
+        self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int = 0
+    ) -> Synthetic:
+        """Return the one table that is released, which no true record is the start of.
+
+        Parameters
+        ----------
+        n : so many records instead, some of the released ones or more, drawn by sweeps from these: made of
+            what was released alone, with the same guarantee
+        given : a condition on all records, as in :meth:`Stationary.sample`
+        seed : of those
+
+        Raises
+        ------
+        InputError
+            if a value cannot be used, or no record can be as given
+        """
+        keys = {"size": n} | ({"where": dict(given)} if given else {})
+        row = self._row(self._family().row, "released", keys)
+        return self._drawn(_nothing(self.codebook, 0), row, _work(row.row, seed, threads=1))
 
 
 def compare(

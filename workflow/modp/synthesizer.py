@@ -16,22 +16,25 @@ from safetensors.numpy import save_file
 
 from modp.base import seeds
 from modp.base.config import check, load, parsed
-from modp.base.errors import InputError
+from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log, written
 from modp.files.columns import decide
 from modp.files.frames import frame_of, table_of
 from modp.files.options import DETECTED
 from modp.files.plan import as_yaml, plan
 from modp.files.raw import raw
-from modp.files.table import Column, Table
+from modp.files.table import BLANK, Column, Table
 from modp.models.family import Model, Work
 from modp.models.registry import family
+from modp.models.stationary.drawing import complete
+from modp.models.stationary.model import Stationary
 from modp.models.stationary.recipe import POPULATION, StationaryRow
 from modp.pums.where import Dataset
 from modp.release import drawing
 from modp.release.assembled import Source, released
 from modp.release.drawing import Asked, Pool
-from modp.survey import coding
+from modp.release.imputed import Imputed
+from modp.survey import coding, where
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
@@ -42,6 +45,9 @@ EXAMPLES = 30
 
 SWEEPS = 20
 """Sweeps of a sample; it starts at synthetic records, whose chains have forgotten the true ones."""
+
+SWEEPS_OF_FRESH = 50
+"""Of one that starts at records drawn answer by answer, beside those that are given."""
 
 FORMAT, VERSION = "modp.synthesizer", "1"
 
@@ -114,7 +120,12 @@ class Synthesizer:
         self._keep(X, drawn.codes, source)
         return self
 
-    def sample(self, n: int | None = None, seed: int = 1) -> pd.DataFrame:
+    def sample(
+        self,
+        n: int | None = None,
+        seed: int = 1,
+        given: pd.DataFrame | Mapping[str, object] | None = None,
+    ) -> pd.DataFrame:
         """Draw synthetic records: a frame of the columns, their order and dtypes of the one that was fitted.
 
         No true record is looked at again: chains start at synthetic records, and numbers inside their classes
@@ -122,19 +133,123 @@ class Synthesizer:
 
         Parameters
         ----------
-        n : number of records; by default as many as were fitted
+        n : number of records; by default as many as were fitted, or are given
         seed : another one gives other records
+        given : answers that stay while all others are drawn given them. Of a frame with some of the columns
+            each row is given to a record of its own, in its order, and blanks are left open; with another
+            ``n`` rows are taken again. A mapping is a condition on all records, question -> a category or
+            several, each by its code, its label, or a range of the column's own values, as in
+            ``{"age": ["60-69"], "sex": "f"}``
+
+        Raises
+        ------
+        InputError
+            if there is no such column or answer, or answers exclude each other
         """
         self._require_fitted()
+        if isinstance(given, pd.DataFrame):
+            return self._completed(given, n, seed)
+        codes = self._drawn(n, seed, given)
+        return frame_of(released(codes, self._source(), seed, "public").table, self._like)
+
+    def _drawn(self, n: int | None, seed: int, given: Mapping[str, object] | None) -> np.ndarray:
+        """Codes of records that meet a condition, if there is one."""
         size = len(self._starts) if n is None else n
-        keys = {"model": MODEL, "name": "sample", "sweeps": SWEEPS, "balanced": True, "size": size}
-        row = check(keys, StationaryRow, "sample(n)")
+        keys: dict[str, Any] = {"sweeps": SWEEPS, "balanced": True, "size": size}
+        if given:
+            keys["where"] = dict(given)
+            allowed = where.allowed(given, self.codebook_)
+            if not allowed[self._starts + self.codebook_.block_starts[:-1]].all(axis=1).any():
+                keys |= {"sweeps": SWEEPS_OF_FRESH, "start": "fresh"}
+        row = check({"model": MODEL, "name": "sample", **keys}, StationaryRow, "sample(n)")
         starts = Records(self._starts, self.codebook_)
-        drawn = family(POPULATION.family).draw(self._model, starts, row, self._work(row.row, seed), [])
+        return family(POPULATION.family).draw(self._model, starts, row, self._work(row.row, seed), []).codes
+
+    def _completed(self, given: pd.DataFrame, n: int | None, seed: int) -> pd.DataFrame:
+        """One record for each row of given answers, which stand in it as they are."""
+        table, like = table_of(given), {column.name: column for column in self._template.columns}
+        if not len(table):
+            raise InputError("given: the frame has no rows")
+        codes = self._codes_given(table)
+        size = len(codes) if n is None else n
+        rows = np.resize(np.arange(len(codes)), size)
+        assert isinstance(self._model, Stationary)
+        work = self._work(f"{MODEL}/given", seed)
+        drawn = complete(self._model, codes[rows], self.codebook_, SWEEPS_OF_FRESH, work)
+        made = released(drawn.codes, self._source(), seed, "public", shuffled=False).table
+        for column in table.columns:
+            texts, blank = column.words.filled("")[rows], (column.places == BLANK)[rows]
+            own = made[column.name].words.filled("")
+            made = made.replaced(drawing.column(like[column.name], np.where(blank, own, texts)))
+        return frame_of(made, self._like)
+
+    def _codes_given(self, table: Table) -> np.ndarray:
+        """The answers that a table gives: int16 (n, Q), ``OPEN`` where there is none."""
+        columns = {question.column for question in self.codebook_.questions}
+        for name in table.names:
+            if name not in columns:
+                known = "is no question" if name in self._template.names else "is not there"
+                raise InputError(f"given: the column {name!r} {known}{did_you_mean(name, columns)}")
+        codes = np.full((len(table), len(self.codebook_.questions)), where.OPEN, np.int16)
+        recipes = {recipe.name: recipe for recipe in self.questions_.questions}
+        asked = [r for r in self.questions_.questions if r.source in table.names]
+        values = raw(table, self.questions_.model_copy(update={"questions": asked}), "given")
+        for q, question in enumerate(self.codebook_.questions):
+            if question.column not in values:
+                continue
+            answers = values[question.column]
+            rng = seeds.generator(self.seed, "given", question.name)
+            places = coding.places_under(answers, recipes[question.name], question, rng)
+            there = ~np.ma.getmaskarray(answers)
+            lost = there & (places == coding.UNKNOWN)
+            if lost.any():
+                unknown = str(answers[lost][0])
+                words = [word for c in question.categories for word in (c.code, c.label)]
+                near = did_you_mean(unknown, words) or f" (it has {', '.join(question.labels[:8])} …)"
+                raise InputError(f"given: {question.column} has no answer {unknown!r}{near}")
+            codes[there, q] = places[there]
+        return codes
+
+    def _source(self) -> Source:
+        """What answers are drawn from: synthetic records, and those that are kept of them."""
+        starts = Records(self._starts, self.codebook_)
         pools = {name: self._pools(q) for q, name in enumerate(self.codebook_.names)}
         rows = np.arange(len(self._starts))
-        source = Source(starts, self.questions_, self._dataset, self._template, rows, public=pools)
-        return frame_of(released(drawn.codes, source, seed, "public").table, self._like)
+        return Source(starts, self.questions_, self._dataset, self._template, rows, public=pools)
+
+    def impute(self, X: pd.DataFrame, times: int = 1, seed: int = 1) -> list[pd.DataFrame]:  # noqa: N803
+        """Fill missing answers from a model of the frame's rows, given each row's other answers.
+
+        It needs no :meth:`fit`, and changes nothing that one has learnt.
+
+        Parameters
+        ----------
+        X : true records, n of them. What is missing says :func:`modp.release.holes.found`, or ``no_answer``
+            in the question set that this Synthesizer was given
+        times : completed frames, for multiple imputation
+        seed : another one gives other answers
+
+        Returns
+        -------
+        frames of the rows, columns, index and dtypes of ``X``, with the other answers as they were
+
+        Raises
+        ------
+        InputError
+            if no answer is missing, or the frame cannot be coded
+        """
+        table, copy = table_of(X), Synthesizer(self.questions, seed=seed)
+        copy._look(table)
+        imputed = Imputed.of(table, copy.questions_, "the frame", seed)
+        threads, frames = self.threads or os.cpu_count() or 1, []
+        for filled in imputed.tables(times, seed, threads, lambda _: None):
+            made, frame = frame_of(filled, X), X.copy()
+            for at, (old, new) in enumerate(zip(table.columns, filled.columns, strict=True)):
+                rows = np.flatnonzero(old.places != new.places)
+                if len(rows):
+                    frame.isetitem(at, _with(X.iloc[:, at], made.iloc[:, at], rows))
+            frames.append(frame)
+        return frames
 
     def _look(self, table: Table) -> None:
         if self.questions is None:
@@ -240,6 +355,13 @@ class Synthesizer:
         made._answers = dict(zip(made.codebook_.names, columns["answers"], strict=True))
         made._template = Table(tuple(columns["template"]))
         return made
+
+
+def _with(column: pd.Series, other: pd.Series, rows: np.ndarray) -> pd.Series:
+    """A column with another one's values in some rows."""
+    filled = column.copy()
+    filled.iloc[rows] = other.iloc[rows].to_numpy()
+    return filled
 
 
 def _written_model(model: Model, codebook: Codebook) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -19,7 +19,10 @@ rule measure:
     wildcard_constraints:
         row=one_of(ROWS),
     params:
-        drawn=lambda w, output: ["--family", family_of(w.row), "--crowds", output.crowds],
+        drawn=lambda w, output: [
+            *["--family", family_of(w.row), "--crowds", output.crowds],
+            *(["--where", json.dumps(ROWS[w.row].condition)] if ROWS[w.row].condition else []),
+        ],
         notebook="--paper-notebook" if PARAMS.paper_notebook else "",
         attacked=PARAMS.attacked,
         zeros=PARAMS.zeros,

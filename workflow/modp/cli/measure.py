@@ -24,6 +24,7 @@ from modp.measures.attacks import Estimate
 from modp.measures.population import Held, population
 from modp.models.family import Drawn
 from modp.models.registry import FAMILIES, family
+from modp.survey import where
 from modp.survey.records import Records
 
 RANKED = 10_000
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holdout", type=Path, required=True, help="records that the models never saw")
     parser.add_argument("--synthetic", type=Path, required=True)
     parser.add_argument("--row", required=True, help="of the accuracy table, or another table's name")
+    parser.add_argument(
+        "--where", type=json.loads, help="what all its records answer, as JSON, if that is so"
+    )
     parser.add_argument("--family", choices=FAMILIES, help="what the weights are of")
     parser.add_argument("--weights", type=Path, nargs="*", default=[], help="of the model, if there is one")
     parser.add_argument("--zeros", choices=get_args(Zeros), required=True, help="what counts as such")
@@ -58,15 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Read the tables once, then measure them in every way."""
+    """Read the tables once, then measure them in every way.
+
+    Records drawn under a condition are compared with the true ones, and those held out, that meet it.
+    """
     true = coded(options.records, options.codebook)
     codebook = true.codebook
     drawn = read_drawn(options.synthetic, codebook) if options.crowds else None
     synthetic = true.of(drawn.codes) if drawn else Records.read(options.synthetic, codebook)
     held = Records.read(options.holdout, codebook)
-    _compare(options, true, synthetic, held, drawn, log)
     if drawn:
         _hide(options, true, drawn, log)
+    if options.where:
+        allowed = where.allowed(options.where, codebook)
+        true, held = (side[allowed[side.columns].all(axis=1)] for side in (true, held))
+    _compare(options, true, synthetic, held, drawn, log)
     _attack(options, true, synthetic, held, log)
 
 

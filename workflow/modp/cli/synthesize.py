@@ -59,16 +59,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
         raise InputError(f"--seed: {options.seed} is below zero")
     stem = file.name.removesuffix(ending(file))
     yamls = [file.with_name(f"{stem}.{what}.yaml") for what in ("dataset", "questions")]
-    reading = _reading(options, *yamls)
+    reading = reading_of(options, *yamls)
     table, form = read(file, reading)
-    for line in _planned(file, table, reading, *yamls):
+    for line in planned(file, table, reading, *yamls):
         print(line, flush=True)
     dataset = load(yamls[0], Dataset)
-    if dataset.names != [file.name]:
-        raise InputError(
-            f"{yamls[0]} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
-            "tables, so that each has files of its own"
-        )
+    of_this_file(dataset, yamls[0], file)
     if len(table) < FEWEST and not options.despite_warnings:
         raise InputError(
             f"{file} has {len(table):,} rows, and synthetic records made of fewer than {FEWEST} mostly "
@@ -109,8 +105,17 @@ def _ended_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _reading(options: argparse.Namespace, dataset: Path, questions: Path) -> TableOptions:
-    """How the table is read: as the dataset YAML says and nothing else, if the two YAML files are there."""
+def of_this_file(dataset: Dataset, path: Path, file: Path) -> None:
+    """Raise InputError if a dataset YAML is of another file."""
+    if dataset.names != [file.name]:
+        raise InputError(
+            f"{path} is of {', '.join(dataset.names)}, not of {file.name}: rename one of the two "
+            "tables, so that each has files of its own"
+        )
+
+
+def reading_of(options: argparse.Namespace, dataset: Path, questions: Path) -> TableOptions:
+    """Return how the table is read: as the dataset YAML says and nothing else, if both files are there."""
     said, there = init.reading_of(options), [path for path in (dataset, questions) if path.exists()]
     if len(there) == 1:
         raise InputError(
@@ -128,7 +133,7 @@ def _reading(options: argparse.Namespace, dataset: Path, questions: Path) -> Tab
     return kept
 
 
-def _planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
+def planned(file: Path, table: Table, reading: TableOptions, dataset: Path, questions: Path) -> list[str]:
     """Write the two YAML files if they are not there; return what is said of the table."""
     found = f"{file.name}: {len(table):,} rows, {len(table.columns)} columns"
     if dataset.exists():

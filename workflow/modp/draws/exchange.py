@@ -68,7 +68,13 @@ def _entropy(shares: np.ndarray) -> float:
 
 
 def exchange(
-    codes: np.ndarray, model: Tables, linked: Links, rounds: int, rng: np.random.Generator, threads: int
+    codes: np.ndarray,
+    model: Tables,
+    linked: Links,
+    rounds: int,
+    rng: np.random.Generator,
+    threads: int,
+    held: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Let pairs of records swap groups of answers.
 
@@ -82,6 +88,7 @@ def exchange(
     model : a stationary model's tables
     rounds : number of groups, one after the other
     threads : how many threads share the pairs; without influence on the result
+    held : bool (n, Q), answers that stay as they are; None for none
 
     Returns
     -------
@@ -105,8 +112,9 @@ def exchange(
         # that a row stays with most of its answers and its causal partner means something.
         inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
         parts = [
-            (codes, pairs[i : i + PAIRS_AT_ONCE], inner, outer, uniform[i : i + PAIRS_AT_ONCE], torn)
-            for i in range(0, len(pairs), PAIRS_AT_ONCE)
+            (codes, some[i : i + PAIRS_AT_ONCE], moving, rest, chance[i : i + PAIRS_AT_ONCE], torn)
+            for some, chance, moving, rest in _free(codes, pairs, uniform, inner, outer, held)
+            for i in range(0, len(some), PAIRS_AT_ONCE)
         ]
         done += sum(in_threads(lambda part: _exchange_pairs(*part, *laid_out), parts, threads))
         tried += len(pairs)
@@ -133,6 +141,32 @@ def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) ->
     place = np.arange(len(codes)) - np.maximum.accumulate(np.where(first, np.arange(len(codes)), 0))
     left = np.flatnonzero((place[:-1] % 2 == 0) & same)
     return np.column_stack([order[left], order[left + 1]])
+
+
+def _free(
+    codes: np.ndarray,
+    pairs: np.ndarray,
+    uniform: np.ndarray,
+    inner: np.ndarray,
+    outer: np.ndarray,
+    held: np.ndarray | None,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Pairs with their uniform numbers, the questions that move and the others.
+
+    The smaller part moves where some of its answers would change and none of these is held, else the larger
+    one. That is so before an exchange if it is after it, so that the distribution stays.
+    """
+    if held is None:
+        return [(pairs, uniform, inner, outer)]
+    one, other = pairs.T
+    changes = codes[one] != codes[other]
+    stuck = (held[one] | held[other]) & changes
+    first, second = (~stuck[:, part].any(axis=1) & changes[:, part].any(axis=1) for part in (inner, outer))
+    second &= ~first
+    return [
+        (pairs[first], uniform[first], inner, outer),
+        (pairs[second], uniform[second], outer, inner),
+    ]
 
 
 @compiled

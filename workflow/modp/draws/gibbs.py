@@ -200,10 +200,11 @@ def _block_entropy(odds, size, total):
 
 
 @compiled
-def sweep_rows(codes, first, last, starts, order, rows, key, bits):
+def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
     """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes.
 
-    Question by question, so that what is known about one is at hand for all rows.
+    Question by question, so that what is known about one is at hand for all rows. Answers that are ``held``,
+    uint8 of the shape of ``codes`` or without rows for none, stay.
     """
     questions = codes.shape[1]
     answers = np.empty((last - first, questions), np.int32)
@@ -217,6 +218,8 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits):
         size, home, width = starts[q + 1] - starts[q], rows.begins[q], rows.widths[q]
         first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
         for i in range(last - first):
+            if held.shape[0] and held[first + i, q]:
+                continue
             present = answers[i, q] - starts[q]
             add_up(numbers, home, width, answers[i], terms, first_term, last_term, scores)
             odds_against(scores, width, present, odds)

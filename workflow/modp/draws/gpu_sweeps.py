@@ -13,7 +13,13 @@ TORCH_ROWS = 1 << 17
 
 @torch.no_grad()
 def sweep_on(
-    device: torch.device, codes: np.ndarray, model: Tables, seed: int, number: int, entropy: bool = False
+    device: torch.device,
+    codes: np.ndarray,
+    model: Tables,
+    seed: int,
+    number: int,
+    entropy: bool = False,
+    held: np.ndarray | None = None,
 ) -> Swept:
     """Sweep question by question over all records at once, for a GPU.
 
@@ -23,7 +29,7 @@ def sweep_on(
     ----------
     codes : int16 of shape (n, Q); left as it is
     seed, number : of the random numbers, which are those of ``device``
-    entropy : as in :func:`sweep`
+    entropy, held : as in :func:`sweep`
     """
     order = question_order(seed, number, codes.shape[1])
     generator = torch.Generator(device).manual_seed(int(key_of(seed, number) >> np.uint64(1)))
@@ -36,6 +42,7 @@ def sweep_on(
     for first in range(0, len(codes), TORCH_ROWS):
         rows = slice(first, first + TORCH_ROWS)
         answers = torch.from_numpy(codes[rows].astype(np.int64)).to(device) + starts[:-1]
+        fixed = None if held is None else torch.from_numpy(np.asarray(held[rows], bool)).to(device)
         records = torch.zeros(len(answers), len(bias), device=device).scatter_(1, answers, 1.0)
         logits, conflicts = bias + records @ weights, records @ zeros
         for q in order.tolist():
@@ -44,11 +51,13 @@ def sweep_on(
             categories = torch.arange(block.stop - block.start, device=device)
             scores = logits[:, block] + terms_of(model, q, answers, numbers, categories)
             if entropy:
-                bits[rows] += _entropy(scores, allowed).cpu().numpy()
+                drawn = _entropy(scores, allowed)
+                bits[rows] += (drawn if fixed is None else drawn * ~fixed[:, q]).cpu().numpy()
             race = torch.empty_like(scores).exponential_(generator=generator).clamp_min_(1e-30)
             scores = (scores - race.log()).masked_fill_(~allowed, -torch.inf)
             old = answers[:, q].clone()
-            new = torch.where(allowed.any(dim=1), scores.argmax(dim=1) + block.start, old)
+            moves = allowed.any(dim=1) if fixed is None else allowed.any(dim=1) & ~fixed[:, q]
+            new = torch.where(moves, scores.argmax(dim=1) + block.start, old)
             logits += weights[new] - weights[old]
             conflicts += zeros[new] - zeros[old]
             answers[:, q] = new

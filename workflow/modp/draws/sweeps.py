@@ -149,6 +149,7 @@ def sweep(
     number: int,
     threads: int,
     entropy: bool = False,
+    held: np.ndarray | None = None,
 ) -> Swept:
     """Redraw every answer once, given the record's current other answers.
 
@@ -163,8 +164,10 @@ def sweep(
         row and the question alone; see :func:`uniform_numbers` and :func:`question_order`
     threads : how many threads share the records; without influence on the result
     entropy : whether to compute the entropy of what was drawn from
+    held : bool (n, Q), answers that stay as they are; None for none
     """
     new = np.array(codes, np.int16, order="C")
+    fixed = clamped(held)
     n, questions = new.shape
     order = question_order(seed, number, questions)
     bits = np.zeros(n if entropy else 0)
@@ -172,10 +175,15 @@ def sweep(
 
     def part(start: int) -> int:
         stop = min(start + ROWS_AT_ONCE, n)
-        return sweep_rows(new, start, stop, model.block_starts, order, model.rows, key, bits)
+        return sweep_rows(new, start, stop, model.block_starts, order, model.rows, key, bits, fixed)
 
     changed = sum(in_threads(part, range(0, n, ROWS_AT_ONCE), threads))
     return Swept(new, changed, bits if entropy else None)
+
+
+def clamped(held: np.ndarray | None) -> np.ndarray:
+    """Return the answers that stay as kernels have them: uint8 (n, Q), without rows where none does."""
+    return np.zeros((0, 0), np.uint8) if held is None else np.ascontiguousarray(held, np.uint8)
 
 
 def question_order(seed: int, number: int, questions: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field, StringConstraints
 
 from modp.base.config import Strict
+from modp.base.errors import InputError
 from modp.base.output import Log
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from modp.crosstabs.cells import Zeros
     from modp.survey.codebook import Codebook
     from modp.survey.records import Records
+
+Where = dict[str, int | str | list[int | str]]
+"""Question -> a category, or a list of such, as :func:`modp.survey.where.allowed` reads it."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -43,6 +47,7 @@ class Recipe(Strict):
 class Row(Strict):
     """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model.
 
+    ``size`` is the number of records, where it is not that which a draw has by itself.
     With ``calibrate`` its records get weights that sum to the true weighted totals of all answers to these
     questions, or to all ``margins``.
     """
@@ -50,6 +55,12 @@ class Row(Strict):
     model: str
     name: Name
     calibrate: list[str] = Field(default_factory=list)
+    size: int | None = Field(default=None, ge=1)
+
+    @property
+    def condition(self) -> Where | None:
+        """What answers all records of the row have; None where they may have any."""
+        return getattr(self, "where", None)
 
     @property
     def row(self) -> str:
@@ -180,8 +191,11 @@ class Family:
     def draw(
         self, model: Model, records: Records, row: Row, work: Work, instances: Sequence[Drawn] = ()
     ) -> Drawn:
-        """Draw the table of one row."""
-        return self._part("draw")(model, records, row, work, instances)
+        """Draw the table of one row; raise InputError if the family cannot give the size that it wants."""
+        drawn: Drawn = self._part("draw")(model, records, row, work, instances)
+        if row.size is not None and len(drawn.codes) != row.size:
+            raise InputError(f"{row.row}: models of the family {self.name!r} draw no other number of records")
+        return drawn
 
     def instances(self, model: Model, records: Records, number: int, work: Work) -> list[Drawn]:
         """Draw so many tables from which rows are made."""

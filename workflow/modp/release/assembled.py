@@ -81,6 +81,7 @@ def released(
     how: Inside = "shape",
     weights: np.ndarray | None = None,
     weighted: bool = False,
+    shuffled: bool = True,
 ) -> Released:
     """Return synthetic records as a table in the input's form, in random order.
 
@@ -95,10 +96,13 @@ def released(
     how : values are drawn: see :func:`modp.release.drawing.draws`
     weights : float64 (m,), of the synthetic records, where they have such
     weighted : whether the model was fitted to weighted counts
+    shuffled : whether the order is random; else that of ``codes``
     """
     secret = hashlib.sha256(np.ascontiguousarray(codes).tobytes()).hexdigest()
     streams = ["release", *(secret[at : at + 8] for at in range(0, 64, 8))]
-    order = seeds.generator(seed, *streams, "order").permutation(len(codes))
+    order = np.arange(len(codes))
+    if shuffled:
+        order = seeds.generator(seed, *streams, "order").permutation(len(codes))
     codes = codes[order]
     drawn, said = answers(codes, source, seed, streams, how)
     asked = _question_of_column(source)

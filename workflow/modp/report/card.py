@@ -19,7 +19,7 @@ from modp.measures.table import (
     Measure,
     measures_of,
 )
-from modp.models.family import Family, Row
+from modp.models.family import Family
 from modp.report.templates import template
 from modp.summaries.accuracy import ZEROS, headers_of_d
 from modp.summaries.attacks import BOUNDS
@@ -175,7 +175,7 @@ def treatment(row: Mapping[str, Any], family: Family) -> str:
         words, known = family.treatments.get(key, f"{key}: {{}}"), family.row.model_fields.get(key)
         if key == "calibrate" and value:
             parts.append(f"weights raked to the true weighted totals of: {', '.join(value)}")
-        if key in Row.model_fields or not words or (known and value == known.default):
+        if key in ("model", "name", "calibrate") or not words or (known and value == known.default):
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{k} {v}" for k, v in value.items() if v is not None)

@@ -139,7 +139,7 @@ def apply(
     for q, question in enumerate(codebook.questions):
         recipe = by_name[question.name]
         values = columns[recipe.source]
-        places = _places_under(values, recipe, question, rng)
+        places = places_under(values, recipe, question, rng)
         lost = places == UNKNOWN
         if lost.any():
             faults.append(_unknown_answers(values[lost], recipe))
@@ -178,10 +178,22 @@ def _made_alike(recipe: QuestionRecipe, question: Question) -> bool:
     return recipe.numbers.edges == question.edges and here == there
 
 
-def _places_under(
+def places_under(
     values: np.ma.MaskedArray, recipe: QuestionRecipe, question: Question, rng: np.random.Generator
 ) -> np.ndarray:
-    """Places (n,) among the categories of other records' question; ``UNKNOWN`` where there is none."""
+    """Return the places of answers among the categories of other records' question.
+
+    Parameters
+    ----------
+    values : integers or words (n,), masked where blank
+    recipe : how the question is made of them
+    question : as other records' codebook has it
+    rng : splits the ties between deciles
+
+    Returns
+    -------
+    integers (n,), ``UNKNOWN`` where no category takes the answer
+    """
     places, here = _code_question(values, recipe, rng, np.ones(len(values), bool), question.edges)
     at = {category.code: k for k, category in enumerate(question.categories)}
     to = np.array([*(at.get(category.code, UNKNOWN) for category in here.categories), UNKNOWN])

@@ -73,7 +73,9 @@ class QuestionRecipe(Strict):
     """How one question is made of one raw column.
 
     The keys of ``categories`` are numbers, or words where the column holds words. In place of them
-    ``numbers`` cuts a column of numbers, or of dates, into classes.
+    ``numbers`` cuts a column of numbers, or of dates, into classes. ``no_answer`` lists the codes of those
+    categories that stand for a missing answer, which ``modp impute`` fills: -1 for blanks, ``[]`` for none;
+    where it is not said, :mod:`modp.release.holes` decides.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
@@ -84,6 +86,7 @@ class QuestionRecipe(Strict):
     deciles: DecileRecipe | None = None
     numbers: NumbersRecipe | None = None
     unit: Unit | None = None
+    no_answer: list[int | str] | None = None
     corrected: Correction | None = None
 
     @property
@@ -102,6 +105,16 @@ class QuestionRecipe(Strict):
     def in_words(self) -> bool:
         """Whether the column's answers are read as words, not as whole numbers."""
         return self.numbers is not None or any(isinstance(code, str) for code in self.categories)
+
+    @model_validator(mode="after")
+    def _no_answers_are_categories(self) -> "QuestionRecipe":
+        for code in self.no_answer or ():
+            if str(code) not in self.codes:
+                near = did_you_mean(str(code), self.codes) or f" (it has {', '.join(self.codes[:20])})"
+                raise ValueError(f"'no_answer' names the category {code}, which there is not{near}")
+        if self.no_answer and set(map(str, self.no_answer)) >= set(self.codes):
+            raise ValueError("'no_answer' leaves no category that is an answer")
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> "QuestionRecipe":

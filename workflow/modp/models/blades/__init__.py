@@ -19,6 +19,7 @@ FAMILY = Family(
         "curve": "modp.models.blades.curve:pass_through",
     },
     treatments={
+        "size": "{:,} records",
         "pass_through": "each true answer kept with probability {}",
         "instances": "",
         "threshold": "where a record's loss is above this quantile, its next instance taken: {}",

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from modp.base import devices, seeds
+from modp.base.errors import InputError
 from modp.crosstabs.identical import multiplicity
 from modp.crosstabs.pairs import crosstab
 from modp.crosstabs.zeros import zeros_of
@@ -47,13 +49,51 @@ def gates(model: Blades, records: Records) -> np.ndarray:
 
 
 def draw(model: Blades, records: Records, row: BladesRow, work: Work, drawn: Sequence[Drawn]) -> Drawn:
-    """Make one row's table: treat instances in the order of :class:`BladesRow`, or sweep."""
+    """Make one row's table: treat instances in the order of :class:`BladesRow`, or sweep.
+
+    Where more records are wanted than treatments leave of the instances, more are drawn and treated.
+
+    Raises
+    ------
+    InputError
+        if more records are wanted and treatments leave none
+    """
     if row.sweeps:
-        return _swept(model, records, row.sweeps, work)
+        return _swept(model, records, row.sweeps, _partners(len(records), row, work), work)
+    parts = [_treated(model, records, row, work, drawn)]
+    size = row.size or len(parts[0][0])
+    while (have := sum(len(part[0]) for part in parts)) < size:
+        if not len(parts[-1][0]):
+            raise InputError(f"{row.row}: {size:,} records are wanted, and its treatments leave none")
+        again = replace(work, name=f"{row.model} for {row.name}, {len(parts) + 1}")
+        more = instances(model, records, row.instances, again)
+        parts.append(_treated(model, records, row, again, more))
+    if have > size:
+        last = len(parts[-1][0])
+        rng = seeds.generator(work.seed, "size", work.name)
+        some = np.sort(rng.permutation(last)[: size - (have - last)])
+        codes, partners, entropies = parts[-1]
+        parts[-1] = codes[some], partners[some], entropies[some]
+    synthetic, partner, bits = (np.ma.concatenate(columns) for columns in zip(*parts, strict=True))
+    synthetic = np.asarray(synthetic)
+    if row.swap:
+        counts, zeros = crosstab(records), zeros_of(work.zeros, records)
+        synthetic = _swapped(Problem(records.of(synthetic), counts, zeros, len(records)), row.swap, work)
+        # No one draw made a record whose answers were exchanged, so its entropy is not known.
+        bits = np.ma.masked_all(len(synthetic))
+    return Drawn(synthetic, np.ma.array(partner), bits)
+
+
+def _treated(
+    model: Blades, records: Records, row: BladesRow, work: Work, drawn: Sequence[Drawn]
+) -> tuple[np.ndarray, np.ndarray, np.ma.MaskedArray]:
+    """Codes of the records that treatments but swaps leave of instances, their partners and entropies."""
     codes, bits = [instance.codes for instance in drawn], drawn[-1].entropy_bits
     if row.pass_through:
+        # A row's first instances have streams of the row's name, further ones their own.
+        name = row.row if work.name == row.row else work.name
         for at, instance in enumerate(codes):
-            rng = seeds.generator(work.seed, "pass-through", row.row, str(at + 1))
+            rng = seeds.generator(work.seed, "pass-through", name, str(at + 1))
             codes[at] = independent.pass_through(instance, records.codes, row.pass_through, rng)
         bits = np.ma.array(_mixed_entropy(model, records, row.pass_through, work.device))
     counts, zeros = crosstab(records), zeros_of(work.zeros, records)
@@ -63,13 +103,16 @@ def draw(model: Blades, records: Records, row: BladesRow, work: Work, drawn: Seq
         synthetic = np.stack(codes)[chosen, np.arange(len(records))]
         work.log(f"{row.row}: {np.mean(chosen > 0):.1%} of the records took a later instance")
     keep = _kept(records, records.of(synthetic), bits, zeros, row, work)
-    if row.swap:
-        synthetic = _swapped(
-            Problem(records.of(synthetic[keep]), counts, zeros, len(records)), row.swap, work
-        )
-        # No one draw made a record whose answers were exchanged, so its entropy is not known.
-        return Drawn(synthetic, np.ma.array(np.flatnonzero(keep)), np.ma.masked_all(len(synthetic)))
-    return Drawn(synthetic[keep], np.ma.array(np.flatnonzero(keep)), bits[keep])
+    return synthetic[keep], np.flatnonzero(keep), bits[keep]
+
+
+def _partners(n: int, row: BladesRow, work: Work) -> np.ndarray:
+    """The true record that each of a row's sweeps begins at, (size,)."""
+    if row.size is None:
+        return np.arange(n)
+    order = seeds.generator(work.seed, "size", work.name).permutation(n)
+    again = np.resize(order, max(row.size - n, 0))
+    return np.concatenate([np.sort(order[: row.size]), again])
 
 
 def _kept(
@@ -117,7 +160,7 @@ def _predictions(model: Blades, records: Records, device: str) -> Iterator[tuple
         yield chunk, independent.normalised(model.predict(chunk), records.block_starts)
 
 
-def _swept(model: Blades, records: Records, sweeps: int, work: Work) -> Drawn:
+def _swept(model: Blades, records: Records, sweeps: int, partners: np.ndarray, work: Work) -> Drawn:
     model = model.on(work.device)
     starts, where = records.block_starts, model.weight.device
     zeros = zeros_of(work.zeros, records)
@@ -128,7 +171,7 @@ def _swept(model: Blades, records: Records, sweeps: int, work: Work) -> Drawn:
         chunk = torch.from_numpy(binary).to(where)
         return model.question(chunk, int(starts[question]), int(starts[question + 1])).cpu().numpy()
 
-    swept = records
+    swept = records[partners]
     for _ in range(sweeps):
         swept, bits = sequential.redrawn(swept, zeros, predict, rng)
-    return Drawn(swept.codes, np.ma.arange(len(records)), np.ma.array(bits))
+    return Drawn(swept.codes, np.ma.array(partners), np.ma.array(bits))

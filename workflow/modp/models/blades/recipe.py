@@ -96,7 +96,8 @@ class BladesRow(Row):
     taken), ``remove_zeros`` (drop records that hold a structural zero), ``protect`` (drop records whose
     effective multiplicity, the number of identical true records times 2 to the bits of entropy, is below
     this limit), ``swap``. With ``sweeps`` the true records are instead redrawn question by question, so
-    many times, each given the record's current other answers, structural zeros excluded.
+    many times, each given the record's current other answers, structural zeros excluded. ``size`` is the
+    number of records that there are in the end: more are drawn from true ones again, fewer are some of them.
     """
 
     pass_through: float = Field(default=0.0, ge=0, lt=1)

@@ -17,6 +17,10 @@ FAMILY = Family(
         "draw": "modp.models.private.drawing:draw",
         "guarantee": "modp.models.private.guarantee:guarantee",
     },
+    treatments={
+        "where": "only records of {}",
+        "size": "{:,} records, drawn from the released model alone",
+    },
     untreated="the fit's last chains, the one table that is released",
     most_rows=1,
     trains=False,

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from modp.base.config import Strict
-from modp.models.family import Recipe, Row
+from modp.models.family import Recipe, Row, Where
 
 Selection = Literal["uniform", "proportional", "adaptive"]
 """How the pair tables that a private model measures are chosen."""
@@ -42,4 +42,11 @@ class PrivateRecipe(Recipe, Spending):
 
 
 class PrivateRow(Row):
-    """The one table that a private model releases; there is nothing to choose."""
+    """The one table that a private model releases.
+
+    With ``size``, so many records: some of them, or more, drawn by sweeps that begin at them. With ``where``,
+    as in a row of a stationary model, records of these answers alone. Both are made of what was released,
+    without another look at the true records, and the guarantee is as before.
+    """
+
+    where: Where | None = Field(default=None, min_length=1)

@@ -22,6 +22,7 @@ FAMILY = Family(
     treatments={
         "sweeps": "sweeps from the true records, question by question: {}",
         "start": "the sweeps start from: {}",
+        "where": "only records of {}",
         "size": "{:,} records",
         "balanced": "chosen among more draws so that their crosstab is the expected one",
     },

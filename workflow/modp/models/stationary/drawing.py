@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from modp.base import devices, seeds
+from modp.base.errors import InputError
 from modp.crosstabs.pairs import counts
-from modp.draws import balanced, forgetting, fresh, independent
+from modp.draws import balanced, forgetting, fresh, independent, possible
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
+from modp.survey import where
+from modp.survey.codebook import Codebook
 from modp.survey.effective import in_proportion
 from modp.survey.records import Records
 
@@ -39,11 +43,21 @@ def draw(
 
     A balanced row takes its records from that state and some later ones. Where more records are wanted than
     there are true ones, chains begin at true ones more than once; where the model is fitted to weighted
-    counts, in proportion to the weights.
+    counts, in proportion to the weights. Under a condition they begin at those that meet it, and never leave
+    it.
+
+    Raises
+    ------
+    InputError
+        if no record can meet the condition, or no true one does and chains are to begin there
     """
-    n, is_fresh = len(records), row.start == "fresh"
+    is_fresh, own = row.start == "fresh", np.arange(len(records))
+    if row.where:
+        model, own = _given(model, records, row, work)
+        work = work if work.weights is None else replace(work, weights=work.weights[own])
+    n = len(own)
     size = row.size or n
-    partner = _starts(n, size, work)
+    partner = own[_starts(n, size, work)] if n else np.zeros(size, np.int64)
     codes = records.codes[partner]
     if is_fresh:
         codes = fresh.fresh(model.tables, len(partner), seeds.generator(work.seed, "fresh", work.name))
@@ -59,6 +73,75 @@ def draw(
         rows = np.sort(seeds.generator(work.seed, "size", work.name).permutation(n)[:size])
         swept, bits, partner = swept[rows], bits[rows], partner[rows]
     return Drawn(swept, np.ma.array(partner, mask=is_fresh), np.ma.array(bits))
+
+
+def complete(model: Stationary, given: np.ndarray, codebook: Codebook, sweeps: int, work: Work) -> Drawn:
+    """Draw the other answers of records of which some are given, which stay as they are.
+
+    As many free chains as records go beside them. Where open answers fix each other no single one can change,
+    and a record gets them together by an exchange with such a chain.
+
+    Parameters
+    ----------
+    given : int (n, Q), ``OPEN`` where an answer is to be drawn
+    sweeps : from records that are drawn answer by answer
+
+    Returns
+    -------
+    n records, in the order of ``given``, without causal partners
+
+    Raises
+    ------
+    InputError
+        if the answers given to a record exclude each other, with its number and the questions
+    """
+    codes, lost = begun(model, given, work)
+    if len(lost):
+        impossible(model, given, codebook, int(lost[0]))
+    swept, bits = kept_sweeping(model, codes, given != where.OPEN, sweeps, work)
+    return Drawn(swept, np.ma.masked_all(len(given), np.int64), np.ma.array(bits))
+
+
+def begun(model: Stationary, given: np.ndarray, work: Work) -> tuple[np.ndarray, np.ndarray]:
+    """Return records to begin at, as :func:`modp.draws.fresh.begun` does."""
+    return fresh.begun(model.tables, given, seeds.generator(work.seed, "given", work.name))
+
+
+def impossible(model: Stationary, given: np.ndarray, codebook: Codebook, row: int) -> None:
+    """Raise InputError with the answers of a record that exclude each other."""
+    try:
+        model.given(possible.allowing(given[row], model.block_starts), codebook)
+    except InputError as refused:
+        raise InputError(f"record {row + 1} of those given: {refused}") from None
+
+
+def kept_sweeping(
+    model: Stationary, codes: np.ndarray, held: np.ndarray, sweeps: int, work: Work
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sweep records of which some answers stay, (n, Q), beside as many free chains; codes and entropies."""
+    n = len(codes)
+    free = fresh.fresh(model.tables, n, seeds.generator(work.seed, "beside", work.name))
+    chains, stay = np.concatenate([codes, free]), np.concatenate([held, np.zeros(held.shape, bool)])
+    seed, gpu = seeds.integer(work.seed, "sweep", work.name), devices.gpu(work.device)
+    swept, bits, _changed = sample(model, chains, sweeps, seed, work.threads, gpu, stay)
+    return swept[:n], bits[:n]
+
+
+def _given(
+    model: Stationary, records: Records, row: StationaryRow, work: Work
+) -> tuple[Stationary, np.ndarray]:
+    """The model of records that meet a row's condition, and which true ones do."""
+    allowed = where.allowed(row.where or {}, records.codebook)
+    model = model.given(allowed, records.codebook)
+    said = where.said(allowed, records.codebook)
+    own = np.flatnonzero(allowed[records.columns].all(axis=1))
+    if not len(own) and (row.size is None or row.start == "records"):
+        raise InputError(
+            f"{work.name}: no true record is {said}: say how many are to be drawn, and from the weights "
+            "alone, as in 'size: 1000, start: fresh, sweeps: 50'"
+        )
+    work.log(f"{work.name}: only {said}, as {len(own):,} of {len(records):,} true records are")
+    return model, own
 
 
 def _starts(n: int, size: int, work: Work) -> np.ndarray:

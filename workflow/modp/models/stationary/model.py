@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,8 @@ from safetensors.numpy import save_file
 
 from modp.base import seeds
 from modp.base.errors import InputError
-from modp.draws import exchange, sweeps
+from modp.draws import exchange, possible, sweeps
+from modp.survey import where
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
@@ -83,6 +84,26 @@ class Stationary:
             block -= block.max(axis=1, keepdims=True)
         return np.exp(logits) * (binary @ self.excluded.astype(np.float32) == 0)
 
+    def restricted(self, allowed: np.ndarray) -> Stationary:
+        """Return the distribution of those records alone whose answers are all allowed: bool (K,)."""
+        return replace(self, excluded=possible.without(self.excluded, self.block_starts, allowed))
+
+    def given(self, allowed: np.ndarray, codebook: Codebook) -> Stationary:
+        """Return the distribution of those records alone whose answers are all allowed: bool (K,).
+
+        Raises
+        ------
+        InputError
+            if structural zeros leave no such record, with the questions whose answers exclude each other
+        """
+        found = possible.clash(self.excluded, self.block_starts, allowed)
+        if found:
+            raise InputError(
+                f"no record can have together: {where.said(allowed, codebook, found)}. The model counts such "
+                "combinations as structural zeros; 'zeros: likely' or 'zeros: stated' has fewer of them"
+            )
+        return self.restricted(allowed)
+
     def step(
         self,
         codes: np.ndarray,
@@ -92,6 +113,7 @@ class Stationary:
         entropy: bool = False,
         parts: int = 1,
         gpu: torch.device | None = None,
+        held: np.ndarray | None = None,
     ) -> sweeps.Swept:
         """Sweep once, then let chains exchange linked answers.
 
@@ -103,6 +125,7 @@ class Stationary:
         entropy : whether to compute the entropy of what the sweep drew from
         parts : chains exchange only within each of so many parts, which stay independent
         gpu : where to sweep, with other random numbers; None for the CPU
+        held : bool (n, Q), answers that stay as they are; None for none
 
         Returns
         -------
@@ -110,16 +133,17 @@ class Stationary:
         """
         tables = self.tables
         if gpu is None:
-            swept = sweeps.sweep(codes, tables, seed, number, threads, entropy)
+            swept = sweeps.sweep(codes, tables, seed, number, threads, entropy, held)
         else:
             from modp.draws.gpu_sweeps import sweep_on  # loads torch, which a CPU does without
 
-            swept = sweep_on(gpu, codes, tables, seed, number, entropy)
+            swept = sweep_on(gpu, codes, tables, seed, number, entropy, held)
         rng = seeds.generator(seed, "exchange", str(number))
         linked = exchange.Links(self.strength)
+        fixed = [None] * parts if held is None else np.array_split(held, parts)
         moved = [
-            exchange.exchange(part, tables, linked, self.exchanges, rng, threads)[0]
-            for part in np.array_split(swept.codes, parts)
+            exchange.exchange(part, tables, linked, self.exchanges, rng, threads, own)[0]
+            for part, own in zip(np.array_split(swept.codes, parts), fixed, strict=True)
         ]
         after = np.concatenate(moved)
         return sweeps.Swept(after, int(np.count_nonzero(after != codes)), swept.entropy_bits)
@@ -141,6 +165,7 @@ def sample(
     seed: int,
     threads: int,
     gpu: torch.device | None = None,
+    held: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw records by sweeping from given ones, which they replace row by row.
 
@@ -148,6 +173,7 @@ def sample(
     ----------
     codes : int16 of shape (n, Q), without structural zeros: true records, or a fit's chains
     sweeps : number of sweeps, at least one; each takes a record further from where it started
+    held : bool (n, Q), answers that stay as they are; None for none
 
     Returns
     -------
@@ -161,7 +187,7 @@ def sample(
     changed = np.empty(sweeps)
     for number in range(sweeps):
         last = number == sweeps - 1
-        swept = model.step(codes, key, number, threads, entropy=last, gpu=gpu)
+        swept = model.step(codes, key, number, threads, entropy=last, gpu=gpu, held=held)
         codes, changed[number] = swept.codes, swept.changed / max(codes.size, 1)
     assert swept.entropy_bits is not None
     return codes, swept.entropy_bits, changed

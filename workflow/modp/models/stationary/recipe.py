@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from modp.crosstabs.cells import Zeros
-from modp.models.family import Recipe, Row
+from modp.models.family import Recipe, Row, Where
 from modp.models.stationary.prior import Kind
 
 
@@ -59,14 +59,16 @@ class StationaryRow(Row):
     until what is left of it is chance, or no more is lost. ``start: fresh``
     begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
     more sweeps. ``balanced`` sweeps on and chooses among all records drawn so many that their crosstab is
-    the one the model expects, without the noise of a draw. ``size`` is the number of records, where it is
-    not that of the true ones.
+    the one the model expects, without the noise of a draw. ``where`` names questions and what all
+    records answer to them, each by a category's code, its label or a range of the column's own values, or a
+    list of these: all else is drawn given that. ``size`` is the number of records, where it is not that of
+    the true ones, or of those of them that answer like ``where``.
     """
 
     sweeps: int | Literal["auto"]
     start: Literal["records", "fresh"] = "records"
     balanced: bool = False
-    size: int | None = Field(default=None, ge=1)
+    where: Where | None = Field(default=None, min_length=1)
 
     @field_validator("sweeps")
     @classmethod
