@@ -152,7 +152,7 @@ def test_weights_lie_row_by_row_beside_the_records_that_are_not_held_out(tmp_pat
     ("change", "said"),
     [
         ({"PWGTP": lambda t: t.where(t != 12).astype("Int64")}, "PWGTP: row 3 of"),
-        ({"PWGTP1": lambda t: t.astype(str).where(t != 0, "x")}, "PWGTP1 holds 'x'"),
+        ({"PWGTP1": lambda t: t.astype(str).where(t != 0, "x")}, "PWGTP1 holds 'x' in row 6"),
         ({"PWGTP2": None}, "weight, replicates: the files have no column PWGTP2"),
     ],
 )

@@ -67,11 +67,13 @@ def read(
             wanted |= {c: at for c in optional if (at := vintages.source(c, table.names))}
             parts = {c: p for c, p in parts.items() if c in wanted}
             kinds = {c: _words if c in text else _numbers if c in optional else _whole_numbers for c in parts}
+            before = 0
             for batch in table.batches({source.column for source in wanted.values()}):
                 for column, kind in kinds.items():
                     source = wanted[column]
-                    values = kind(batch[source.column], source.column, table.where)
+                    values = kind(batch[source.column], source.column, table.where, before)
                     parts[column].append(source.recoded(values) if source.recode else values)
+                before += batch.num_rows
         if len(paths) > 1 and key in parts:
             keys[str(path)] = set().union(*(values.compressed() for values in parts[key][read_before:]))
             _require_apart(keys, key)
@@ -184,7 +186,7 @@ def _parquet_table(path: Path) -> _Table:
     return _Table(str(path), file.schema_arrow.names, lambda c: file.iter_batches(columns=sorted(c)))
 
 
-def _words(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+def _words(array: pa.Array, column: str, where: str, before: int) -> np.ma.MaskedArray:
     """Strings of few kinds, each kind held once."""
     if not pa.types.is_dictionary(array.type):
         try:
@@ -198,13 +200,13 @@ def _words(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
     return np.ma.array(values, mask=values == "")
 
 
-def _numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
+def _numbers(array: pa.Array, column: str, where: str, before: int) -> np.ma.MaskedArray:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.string())
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        array = _numbers_from_text(array, column, where)
+        array = _numbers_from_text(array, column, where, before)
     try:
         values = array.cast(pa.float64(), safe=False)
     except pa.ArrowException:
@@ -213,8 +215,8 @@ def _numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
     return np.ma.array(np.nan_to_num(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False)), mask=blank)
 
 
-def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArray:
-    values = _numbers(array, column, where)
+def _whole_numbers(array: pa.Array, column: str, where: str, before: int) -> np.ma.MaskedArray:
+    values = _numbers(array, column, where, before)
     numbers = values.data
     odd = ~values.mask & ((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST_NUMBER))
     if odd.any():
@@ -224,7 +226,7 @@ def _whole_numbers(array: pa.Array, column: str, where: str) -> np.ma.MaskedArra
     return np.ma.array(numbers.astype(np.int32), mask=values.mask)
 
 
-def _numbers_from_text(array: pa.Array, column: str, where: str) -> pa.Array:
+def _numbers_from_text(array: pa.Array, column: str, where: str, before: int) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     filled = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
     try:
@@ -234,8 +236,12 @@ def _numbers_from_text(array: pa.Array, column: str, where: str) -> pa.Array:
         raise pa.ArrowInvalid("not a number, spelt out")
     except pa.ArrowInvalid:
         number = pc.match_substring_regex(filled, r"^[-+]?\d+(\.\d*)?([eE][-+]?\d+)?$")
-        bad = filled.filter(pc.invert(pc.fill_null(number, True)))
-        example = bad[0].as_py() if len(bad) else "something"
+        bad = np.flatnonzero(~pc.fill_null(number, True).to_numpy(zero_copy_only=False))
+        place = (
+            f"{filled[int(bad[0])].as_py()!r} in row {before + int(bad[0]) + 1:,}"
+            if len(bad)
+            else "something"
+        )
         raise InputError(
-            f"{where}: {column} holds {example!r} ({len(bad):,} such values), which is not a number"
+            f"{where}: {column} holds {place} ({len(bad):,} such values), which is not a number"
         ) from None
