@@ -117,4 +117,5 @@ def test_records_under_a_condition_are_measured_against_true_ones_that_meet_it(t
     meets = (TRUE.codes[:, 0] < 2) & (TRUE.codes[:, 2] == 2)
     assert cells.loc[("C=3", "C=3"), "true"] == meets.sum() and cells.loc[("C=1", "C=1"), "true"] == 0
     assert cells["log_ratio"].abs().median() < 0.2
+    assert json.loads((tmp_path / "summary.json").read_text())["zero_records"] == 0
     assert found["crowds"]["causal_rank"].notna().all()

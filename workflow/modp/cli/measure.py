@@ -73,10 +73,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     held = Records.read(options.holdout, codebook)
     if drawn:
         _hide(options, true, drawn, log)
+    zeros = zeros_of(options.zeros, true)  # of all true records, whatever the condition
     if options.where:
         allowed = where.allowed(options.where, codebook)
         true, held = (side[allowed[side.columns].all(axis=1)] for side in (true, held))
-    _compare(options, true, synthetic, held, drawn, log)
+    _compare(options, true, synthetic, held, drawn, zeros, log)
     _attack(options, true, synthetic, held, log)
 
 
@@ -86,6 +87,7 @@ def _compare(
     synthetic: Records,
     held: Records,
     drawn: Drawn | None,
+    zeros: np.ndarray,
     log: Log,
 ) -> None:
     """Compare crosstabs, of two questions cell by cell, of three by a summary."""
@@ -118,7 +120,7 @@ def _compare(
     # The same groups for every row, so that rows can be compared.
     groups = Held.of(held, seeds.generator(options.seed, "population"))
     summary = {
-        **fidelity.counted(synthetic, bits, zeros_of(options.zeros, true, counts)),
+        **fidelity.counted(synthetic, bits, zeros),
         "three_way": found.cells.to_dict(),
         "population": population(cells.synthetic, len(synthetic), cells.true, len(true), groups, sets),
     }
