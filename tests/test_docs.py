@@ -34,6 +34,12 @@ INSTEAD = {
         "snakemake --cores 2 --configfile examples/grid.yaml --dry-run"
         " -- results/grid/sample/tables/accuracy.md"
     ),
+    # Its file would have to be fetched.
+    "snakemake --cores 2 --configfile examples/weights.yaml -- results/weights/wyoming/tables/estimates.md"
+    " results/weights/wyoming/figures/estimates.png": (
+        "snakemake --cores 2 --configfile examples/weights.yaml --dry-run"
+        " -- results/weights/wyoming/tables/estimates.md"
+    ),
     # Installs old libraries; the step that joins its results is tested by itself.
     "snakemake anonymeter --cores 2": "snakemake anonymeter --cores 2 --dry-run",
     # Five fits of each private model.

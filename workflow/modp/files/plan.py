@@ -118,8 +118,9 @@ def _weights(decisions: Sequence[Decision]) -> str:
         ordered = sorted(names, key=lambda name: int(name.removeprefix(stem)))
         span = f"{ordered[0]}..{ordered[-1].removeprefix(stem)}"
         if stem == chosen:
-            parts.append(_comment("Replicate weights, for standard errors."))
-            parts.append(as_yaml({"replicates": span}))
+            parts.append(_comment("Replicate weights, for standard errors, and how these follow from them:"))
+            parts.append(_comment("sdr as Census's, brr, fay (then fay: 0.5, the coefficient) or jk1."))
+            parts.append(as_yaml({"replicates": span, "variance": "sdr"}))
         else:
             parts.append(_comment(f"{span}: replicate weights as well; not used beside the others."))
     return "".join(parts)
