@@ -50,7 +50,12 @@ def test_the_repositorys_parameters_are_valid():
         ("rows/3/name", "../up", "rows.3.name", "pattern"),
         ("rows/3/sweep", 3, "rows.3.sweep", "unknown key; did you mean 'sweeps'?"),
         ("rows/3/sweeps", 3, "rows.3", "'remove_zeros' treat instances"),
-        ("rows/11/pass_through", 0.5, "rows.11.pass_through", "unknown key (known here: model, name, sweeps"),
+        (
+            "rows/11/pass_through",
+            0.5,
+            "rows.11.pass_through",
+            "unknown key (known here: model, name, calibrate, sweeps",
+        ),
         ("rows/11/sweeps", None, "rows.11.sweeps", "this key is missing"),
         ("rows/15/sweeps", 3, "rows.15.sweeps", "unknown key"),
         ("rows/12/model", "stationary_dp", "rows.12.sweeps", "unknown key"),
