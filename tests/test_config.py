@@ -54,7 +54,7 @@ def test_the_repositorys_parameters_are_valid():
             "rows/11/pass_through",
             0.5,
             "rows.11.pass_through",
-            "unknown key (known here: model, name, size, sweeps",
+            "unknown key (known here: model, name, calibrate, size, sweeps",
         ),
         ("rows/11/sweeps", None, "rows.11.sweeps", "this key is missing"),
         ("rows/15/sweeps", 3, "rows.15.sweeps", "unknown key"),

@@ -13,6 +13,7 @@ import pandas as pd
 from modp.crosstabs.identical import identities
 from modp.measures import attacks
 from modp.measures.attacks import RESAMPLES, Estimate
+from modp.measures.table import GAINS
 
 Sides = tuple[np.ndarray, np.ndarray]
 """What an attack says of each member, and of each of the others."""
@@ -78,7 +79,6 @@ def together(
 
 
 BOUNDS = ("value", "low", "high")
-GAINS = ("gain", "gain_low", "gain_high")
 
 
 def _auc(sides: Sides) -> float:

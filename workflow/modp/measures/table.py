@@ -65,6 +65,9 @@ SPREADS = (*LIMITS, ERROR)
 PAPER_NOTEBOOK = "paper_notebook"
 """The parameter, and the key of metrics.json that is there, and true, where it was."""
 
+GAINS = ("gain", "gain_low", "gain_high")
+"""What an attack gains from more tables than one, and its interval: columns of the table of releases."""
+
 NOTEBOOK = (
     "d as in the author's notebook, not as in the paper's text: counts are not scaled to equal totals, every "
     "pair of different categories counts twice, and r.m.s. is the standard deviation of the signed log ratio"

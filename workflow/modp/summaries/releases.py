@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from modp.measures.releases import BOUNDS, GAINS
-from modp.measures.table import Measure, measures_of
+from modp.measures.table import GAINS, Measure, measures_of
+from modp.summaries.attacks import BOUNDS
 from modp.summaries.printed import Printed, bounded
 
 RELEASES_NOTES = (
