@@ -20,11 +20,11 @@ class Parts(NamedTuple):
 
     single : (R, K), a role's persons with an answer
     partner : (R, R, K), the same, once for each other member of the second role
-    person : (K, K), pairs of one person's answers, symmetric
+    person : (K, K), pairs of one person's answers, symmetric; weights are zero inside questions
     own : (R, K, H), a role's persons with an answer in households with an answer
     home : (H,), households with an answer
     members : (R, H), the same, once for each member of a role
-    between : (H, H), pairs of a household's answers, symmetric
+    between : (H, H), pairs of a household's answers, the same
     pair : (R, R, K, K), pairs of members of the two roles with an answer each. It is given in both orders of
         the roles; for members of one role it is symmetric, and a pair with one answer counts once
     agree : (D, S + 1), households of each size, up to S, in which all members give one answer to a question

@@ -11,6 +11,7 @@ with the weights of :class:`modp.crosstabs.members.Parts`, -∞ at structural ze
 ``members`` say how answers go with the number of members; ``pair`` and ``own`` then only what is theirs.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from modp.base.loops import compiled, in_threads
 from modp.crosstabs.members import Parts
 from modp.draws.exchange import Links, paired
-from modp.draws.gibbs import GOLDEN, compiled_mix
+from modp.draws.gibbs import GOLDEN, LANES, add_up, compiled_mix, odds_against
 from modp.draws.sweeps import key_of, question_order
 from modp.survey.households import ROLES, Households
 
@@ -35,19 +36,64 @@ EVERYBODY = -1
 class Laid(NamedTuple):
     """Weights as the kernels take them.
 
+    All that is known about the categories of one question, of a person of one role or of the household, stands
+    in rows of ``numbers``, padded to whole lanes: first the weights of the categories alone; then, for a
+    person, one row for each role of another member, for each answer of the household, for each answer of the
+    same person, and for each role and answer of another member; for the household, one row for each role of a
+    member, for each answer of the household, and for each role and answer of a member.
+
     weights : with -∞ at structural zeros
-    turned : (R, H, K), ``weights.own`` with the households' answers first
+    numbers : float32
+    begins, widths : int64 (R, Q) and (Q,), where the rows of a role's question begin, and how long they are
+    home_begins, home_widths : int64 (G,), the same for the household's questions
     agreeing : int64 (Q,), as in :func:`modp.crosstabs.members.counts`
     """
 
     weights: Parts
-    turned: np.ndarray
+    numbers: np.ndarray
+    begins: np.ndarray
+    widths: np.ndarray
+    home_begins: np.ndarray
+    home_widths: np.ndarray
     agreeing: np.ndarray
 
     @classmethod
-    def of(cls, weights: Parts, agreeing: np.ndarray) -> "Laid":
-        """Lay out weights."""
-        return cls(weights, np.ascontiguousarray(weights.own.transpose(0, 2, 1)), agreeing)
+    def of(cls, weights: Parts, agreeing: np.ndarray, blocks: np.ndarray, home_blocks: np.ndarray) -> "Laid":
+        """Lay out weights for questions with these block starts."""
+        w, roles = Parts(*(part.astype(np.float32) for part in weights)), len(ROLES)
+        persons, homes = w.person.shape[0], len(w.home)
+        tables = []
+        for a in range(roles):
+            others = w.pair[:, a].reshape(-1, persons)
+            tables.append(np.vstack([w.single[a], w.partner[a], w.own[a].T, w.person, others]))
+        of_home = np.vstack([w.home, w.members, w.between, w.own.reshape(-1, homes)])
+        rows = [_padded(table[:, q]) for table in tables for q in _slices(blocks)]
+        rows += [_padded(of_home[:, g]) for g in _slices(home_blocks)]
+        begins = np.concatenate([[0], np.cumsum([part.size for part in rows])])[:-1]
+        widths = np.array([part.shape[1] for part in rows])
+        questions = len(blocks) - 1
+        inside = roles * questions
+        return cls(
+            w,
+            np.concatenate([part.ravel() for part in rows]),
+            begins[:inside].reshape(roles, questions),
+            widths[:questions],
+            begins[inside:],
+            widths[inside:],
+            agreeing,
+        )
+
+
+def _slices(blocks: np.ndarray) -> list[slice]:
+    return [slice(first, last) for first, last in itertools.pairwise(blocks.tolist())]
+
+
+def _padded(table: np.ndarray) -> np.ndarray:
+    """A question's columns of a table, with impossible categories up to whole lanes."""
+    size = table.shape[1]
+    rows = np.zeros((len(table), -(-size // LANES) * LANES), np.float32)
+    rows[:, :size], rows[0, size:] = table, -np.inf
+    return rows
 
 
 def sweep(
@@ -76,7 +122,7 @@ def sweep(
     def part(first: int) -> int:
         last = min(first + HOUSEHOLDS_AT_ONCE, n)
         where = (households.starts, households.roles, first, last, order, blocks, home_blocks)
-        return _sweep(persons, homes, *where, laid.agreeing, laid.turned, key, *laid.weights)
+        return _sweep(persons, homes, *where, key, *laid[1:], laid.weights.agree)
 
     changed = sum(in_threads(part, range(0, n, HOUSEHOLDS_AT_ONCE), threads))
     return households.of(persons, homes), changed
@@ -160,125 +206,102 @@ def _members(
 
 @compiled
 def _sweep(
-    codes, home_codes, starts, roles, first, last, order, blocks, home_blocks, agreeing, turned, key,
-    single, partner, person, own, home, members, between, pair, agree,
+    codes, home_codes, starts, roles, first, last, order, blocks, home_blocks, key,
+    numbers, begins, widths, home_begins, home_widths, agreeing, agree,
 ):  # fmt: skip
     """Redraw the answers of households from ``first`` to before ``last``; return how many changed."""
     questions, home_questions = codes.shape[1], home_codes.shape[1]
-    widest = 1
-    for q in range(questions):
-        widest = max(widest, blocks[q + 1] - blocks[q])
-    for g in range(home_questions):
-        widest = max(widest, home_blocks[g + 1] - home_blocks[g])
-    scores, number = np.empty(widest, np.float64), np.empty(single.shape[0], np.int64)
+    persons, homes, groups = blocks[-1], home_blocks[-1], begins.shape[0]
     most = 1
     for h in range(first, last):
         most = max(most, starts[h + 1] - starts[h])
-    answers, homes = np.empty((most, questions), np.int64), np.empty(home_questions, np.int64)
+    scores, odds = np.empty((2, max(widths.max(), home_widths.max())), np.float32)
+    answers, home = np.empty((most, questions), np.int32), np.empty(home_questions, np.int32)
+    rows = np.empty((most + 1) * (questions + 1) + home_questions, np.int32)
+    terms = np.empty((0, 6), np.int64)
     changed = 0
     for h in range(first, last):
         begin, n = starts[h], starts[h + 1] - starts[h]
         state = compiled_mix(key + GOLDEN * np.uint64(h + 1))
-        number[:] = 0
         for i in range(n):
-            number[roles[begin + i]] += 1
             for q in range(questions):
                 answers[i, q] = blocks[q] + codes[begin + i, q]
         for g in range(home_questions):
-            homes[g] = home_blocks[g] + home_codes[h, g]
+            home[g] = home_blocks[g] + home_codes[h, g]
         for slot in order:
             if slot >= questions:
-                g = slot - questions
-                low, size = home_blocks[g], home_blocks[g + 1] - home_blocks[g]
-                for x in range(size):
-                    scores[x] = home[low + x]
-                for a in range(len(number)):
-                    if number[a]:
-                        for x in range(size):
-                            scores[x] += number[a] * members[a, low + x]
+                g, count = slot - questions, 0
                 for f in range(home_questions):
-                    if f != g:
-                        row = between[homes[f]]
-                        for x in range(size):
-                            scores[x] += row[low + x]
+                    rows[count] = groups + home[f]
+                    count += 1
                 for i in range(n):
-                    table = own[roles[begin + i]]
+                    a = roles[begin + i]
+                    rows[count] = a
+                    count += 1
                     for q in range(questions):
-                        row = table[answers[i, q]]
-                        for x in range(size):
-                            scores[x] += row[low + x]
+                        rows[count] = groups + homes + a * persons + answers[i, q]
+                        count += 1
+                add_up(numbers, home_begins[g], home_widths[g], rows[:count], terms, 0, 0, scores)
                 word = compiled_mix(state + GOLDEN * np.uint64(n * questions + g + 1))
-                drawn = _drawn(scores, size, homes[g] - low, word)
-                changed += low + drawn != homes[g]
-                homes[g] = low + drawn
+                size, present = home_blocks[g + 1] - home_blocks[g], home[g] - home_blocks[g]
+                drawn = _drawn(scores, odds, size, home_widths[g], present, word)
+                changed += drawn != present
+                home[g] = home_blocks[g] + drawn
                 continue
             q = slot
-            low, size = blocks[q], blocks[q + 1] - blocks[q]
             for i in range(n):
-                a = roles[begin + i]
-                for x in range(size):
-                    scores[x] = single[a, low + x]
-                for b in range(len(number)):
-                    others = number[b] - (a == b)
-                    if others:
-                        for x in range(size):
-                            scores[x] += others * partner[a, b, low + x]
-                for r in range(questions):
-                    if r != q:
-                        row = person[answers[i, r]]
-                        for x in range(size):
-                            scores[x] += row[low + x]
+                a, count = roles[begin + i], 0
                 for g in range(home_questions):
-                    row = turned[a, homes[g]]
-                    for x in range(size):
-                        scores[x] += row[low + x]
+                    rows[count] = groups + home[g]
+                    count += 1
                 for j in range(n):
+                    b, skipped = roles[begin + j], groups + homes
                     if j != i:
-                        table = pair[roles[begin + j], a]
-                        for r in range(questions):
-                            row = table[answers[j, r]]
-                            for x in range(size):
-                                scores[x] += row[low + x]
+                        rows[count] = b
+                        count += 1
+                        skipped += persons + b * persons
+                    for r in range(questions):
+                        rows[count] = skipped + answers[j, r]
+                        count += 1
+                add_up(numbers, begins[a, q], widths[q], rows[:count], terms, 0, 0, scores)
                 if agreeing[q] >= 0 and n > 1:
                     other = answers[1 if i == 0 else 0, q]
                     alike = True
                     for j in range(n):
                         alike = alike and (j == i or answers[j, q] == other)
                     if alike:
-                        scores[other - low] += agree[agreeing[q], n]
+                        scores[other - blocks[q]] += agree[agreeing[q], n]
                 word = compiled_mix(state + GOLDEN * np.uint64(i * questions + q + 1))
-                drawn = _drawn(scores, size, answers[i, q] - low, word)
-                changed += low + drawn != answers[i, q]
-                answers[i, q] = low + drawn
+                present = answers[i, q] - blocks[q]
+                drawn = _drawn(scores, odds, blocks[q + 1] - blocks[q], widths[q], present, word)
+                changed += drawn != present
+                answers[i, q] = blocks[q] + drawn
         for i in range(n):
             for q in range(questions):
                 codes[begin + i, q] = answers[i, q] - blocks[q]
         for g in range(home_questions):
-            home_codes[h, g] = homes[g] - home_blocks[g]
+            home_codes[h, g] = home[g] - home_blocks[g]
     return changed
 
 
 @compiled
-def _drawn(scores, size, present, word):
+def _drawn(scores, odds, size, width, present, word):
     """Draw a category of these log odds by a random word; the present one if all are impossible."""
-    highest = -np.inf
-    for x in range(size):
-        highest = max(highest, scores[x])
-    if highest == -np.inf:
-        return present
+    odds_against(scores, width, present, odds)
     total = 0.0
     for x in range(size):
-        scores[x] = np.exp(scores[x] - highest)
-        total += scores[x]
+        total += np.float64(odds[x])
+    if total == 0:
+        return present
     target = np.float64(word >> np.uint64(11)) * 2.0**-53 * total
-    drawn, last = 0, 0
+    drawn = present
     for x in range(size):
-        if scores[x] > 0:
-            last = x
-        target -= scores[x]
-        if target < 0:
-            return x
-    return last
+        if odds[x] > 0:
+            drawn = x
+            target -= np.float64(odds[x])
+            if target < 0:
+                break
+    return drawn
 
 
 @compiled

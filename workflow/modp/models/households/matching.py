@@ -59,10 +59,10 @@ def start(true: Households, agreeing: np.ndarray, recipe: HouseholdsRecipe, most
     weights.single[:] = np.log((counted.single + 0.5) / (n + 1))
     weights.home[:] = np.log((counted.home + 0.5) / (len(true) + 1))
     both = np.column_stack([true.persons.codes, true.homes.codes[true.household]])
-    strength = links(crosstab(both, np.concatenate([blocks, blocks[-1] + home_blocks[1:]])),
-                     np.concatenate([blocks, blocks[-1] + home_blocks[1:]])).strength
+    together = np.concatenate([blocks, blocks[-1] + home_blocks[1:]])
+    strength = links(crosstab(both, together), together).strength
     excluded = zeros_of(counted, blocks, home_blocks, recipe.zeros)
-    return HouseholdWeights(weights, excluded, agreeing, strength, recipe.exchanges)
+    return HouseholdWeights(weights, excluded, blocks, home_blocks, agreeing, strength, recipe.exchanges)
 
 
 def fit(

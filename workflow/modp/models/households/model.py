@@ -22,6 +22,7 @@ class HouseholdWeights:
 
     weights : finite
     excluded : bool, the structural zeros
+    block_starts, home_block_starts : of the questions of persons and of households
     agreeing : int64 (Q,), as in :func:`modp.crosstabs.members.counts`
     strength : float64 (Q + G, Q + G), how strongly questions are linked in the true households
     exchanges : rounds of exchanges after each sweep
@@ -29,6 +30,8 @@ class HouseholdWeights:
 
     weights: Parts
     excluded: Parts
+    block_starts: np.ndarray
+    home_block_starts: np.ndarray
     agreeing: np.ndarray
     strength: np.ndarray
     exchanges: int
@@ -37,7 +40,8 @@ class HouseholdWeights:
     def laid(self) -> Laid:
         """The weights as kernels take them."""
         pairs = zip(self.weights, self.excluded, strict=True)
-        return Laid.of(Parts(*(np.where(no, -np.inf, w).astype(np.float32) for w, no in pairs)), self.agreeing)
+        weights = Parts(*(np.where(no, -np.inf, w) for w, no in pairs))
+        return Laid.of(weights, self.agreeing, self.block_starts, self.home_block_starts)
 
     @property
     def most(self) -> int:
