@@ -98,7 +98,9 @@ def test_chains_have_the_distribution_that_enumeration_finds(roles, exchanges):
     chosen = rng.choice(len(odds), n, p=odds)
     start = households_of([roles], rng)[np.zeros(n, int)]
     start = start.of(persons[chosen].reshape(-1, 2).astype(np.int16), homes[chosen, None].astype(np.int16))
-    model = HouseholdWeights(w, Parts(*(np.zeros(p.shape, bool) for p in w)), *BLOCKS, AGREEING, np.eye(3), exchanges)
+    model = HouseholdWeights(
+        w, Parts(*(np.zeros(p.shape, bool) for p in w)), *BLOCKS, AGREEING, np.eye(3), exchanges
+    )
     chains = start
     for number in range(4):
         chains, changed = model.step(chains, 7, number, 1)
@@ -287,9 +289,7 @@ def a_frame():
 
 
 def test_households_are_gathered_from_persons_who_carry_them():
-    found, said = Households.from_frame(
-        a_frame(), key="SERIALNO", household=["TEN"], relationship="RELSHIPP"
-    )
+    found, said = Households.from_frame(a_frame(), key="SERIALNO", household=["TEN"], relationship="RELSHIPP")
     assert found.starts.tolist() == [0, 2, 4] and found.roles.tolist() == [0, 2, 0, 3]
     assert found.persons.codes[:, 0].tolist() == [0, 1, 1, 0]
     assert "1 group quarters (1 persons)" in said and "1 households without one householder" in said

@@ -60,7 +60,12 @@ def counts(households: Households, agreeing: np.ndarray, most: int, threads: int
     threads : without influence on the result
     """
     persons, homes = households.persons, households.homes
-    sizes = int(persons.block_starts[-1]), int(homes.block_starts[-1]), int(agreeing.max(initial=-1)) + 1, most
+    sizes = (
+        int(persons.block_starts[-1]),
+        int(homes.block_starts[-1]),
+        int(agreeing.max(initial=-1)) + 1,
+        most,
+    )
     columns, home_columns = persons.columns, homes.columns
     n = len(households)
     step = max(HOUSEHOLDS_AT_ONCE, -(-n // (2 * threads)))
@@ -94,10 +99,10 @@ def _completed(half: Parts, numbers: np.ndarray, home_columns: np.ndarray) -> Pa
 
 @compiled
 def _count(
-    columns, homes, starts, roles, first, last, agreeing, single, partner, person, own, home, members, between,
-    pair, agree,
+    columns, homes, starts, roles, first, last, agreeing,
+    single, partner, person, own, home, members, between, pair, agree,
 ):  # fmt: skip
-    """Count households from ``first`` to before ``last``; pairs of members in the order in which they stand."""
+    """Count households from ``first`` to before ``last``; pairs of members in the order they stand in."""
     questions, home_questions = columns.shape[1], homes.shape[1]
     for h in range(first, last):
         begin, end = starts[h], starts[h + 1]

@@ -36,11 +36,11 @@ EVERYBODY = -1
 class Laid(NamedTuple):
     """Weights as the kernels take them.
 
-    All that is known about the categories of one question, of a person of one role or of the household, stands
-    in rows of ``numbers``, padded to whole lanes: first the weights of the categories alone; then, for a
-    person, one row for each role of another member, for each answer of the household, for each answer of the
-    same person, and for each role and answer of another member; for the household, one row for each role of a
-    member, for each answer of the household, and for each role and answer of a member.
+    All that is known about the categories of one question, of a person of one role or of the household,
+    stands in rows of ``numbers``, padded to whole lanes: first the weights of the categories alone; then, for
+    a person, one row for each role of another member, for each answer of the household, for each answer of
+    the same person, and for each role and answer of another member; for the household, one row for each role
+    of a member, for each answer of the household, and for each role and answer of a member.
 
     weights : with -∞ at structural zeros
     numbers : float32
@@ -96,9 +96,7 @@ def _padded(table: np.ndarray) -> np.ndarray:
     return rows
 
 
-def sweep(
-    households: Households, laid: Laid, seed: int, number: int, threads: int
-) -> tuple[Households, int]:
+def sweep(households: Households, laid: Laid, seed: int, number: int, threads: int) -> tuple[Households, int]:
     """Redraw every answer once, given all other answers of the household, in one random order of questions.
 
     A household without structural zeros stays without.
@@ -114,7 +112,9 @@ def sweep(
     households
     changed : number of answers that differ from those before the sweep
     """
-    persons, homes = (np.array(of.codes, np.int16, order="C") for of in (households.persons, households.homes))
+    persons, homes = (
+        np.array(of.codes, np.int16, order="C") for of in (households.persons, households.homes)
+    )
     blocks, home_blocks = households.persons.block_starts, households.homes.block_starts
     order = question_order(seed, number, persons.shape[1] + homes.shape[1])
     key, n = key_of(seed, number), len(households)
@@ -149,7 +149,9 @@ def exchange(
     households
     accepted : share of the proposed exchanges that were accepted
     """
-    persons, homes = (np.array(of.codes, np.int16, order="C") for of in (households.persons, households.homes))
+    persons, homes = (
+        np.array(of.codes, np.int16, order="C") for of in (households.persons, households.homes)
+    )
     blocks, home_blocks = households.persons.block_starts, households.homes.block_starts
     starts, roles, composition = households.starts, households.roles, households.composition
     numbers, questions = households.numbers, persons.shape[1]

@@ -106,7 +106,7 @@ def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def flat(households: Households) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield, for each composition, its households' rows and all their answers, person by person, then home's."""
+    """Yield each composition's households' rows, and all their answers, person by person, then home's."""
     composition = households.numbers
     for numbers in np.unique(composition, axis=0):
         rows = np.flatnonzero((composition == numbers).all(axis=1))
@@ -186,6 +186,11 @@ def identical(true: Households, synthetic: Households) -> dict[str, float]:
         if table is not None:
             same[rows] = _most_shared(table, answers) == answers.shape[1]
     return {name: _mean(same[some]) for name, some in _by_size(synthetic.sizes).items()}
+
+
+def numbers(households: Households) -> dict[str, int]:
+    """Return how many households there are of each size."""
+    return {name: int(some.sum()) for name, some in _by_size(households.sizes).items()}
 
 
 def _by_size(sizes: np.ndarray) -> dict[str, np.ndarray]:

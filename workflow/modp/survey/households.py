@@ -91,7 +91,7 @@ class Households:
 
     @property
     def composition(self) -> np.ndarray:
-        """The number of each household's composition, int64 (M,), in the order of the members of each role."""
+        """The number of each household's composition, int64 (M,), ordered by the members of each role."""
         return np.unique(self.numbers, axis=0, return_inverse=True)[1].ravel()
 
     def to_frames(self) -> tuple["pd.DataFrame", "pd.DataFrame"]:
@@ -284,7 +284,9 @@ def gathered(
         "households without one householder, or with several spouses": odd,
     }
     said = "; ".join(
-        f"{which.sum():,} {what} ({sizes[which].sum():,} persons)" for what, which in lost.items() if which.any()
+        f"{which.sum():,} {what} ({sizes[which].sum():,} persons)"
+        for what, which in lost.items()
+        if which.any()
     )
     rows = order[kept[household[order]]]
     rows = rows[np.lexsort((roles[rows], household[rows]))]

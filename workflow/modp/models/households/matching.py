@@ -17,6 +17,7 @@ from modp.base import seeds
 from modp.crosstabs.members import Parts, blocks_of, counts, parts, zeros_of
 from modp.crosstabs.pairs import counts as crosstab
 from modp.draws.exchange import links
+from modp.models.households import rules
 from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import HouseholdsRecipe
 from modp.models.stationary.matching import (
@@ -61,7 +62,9 @@ def start(true: Households, agreeing: np.ndarray, recipe: HouseholdsRecipe, most
     both = np.column_stack([true.persons.codes, true.homes.codes[true.household]])
     together = np.concatenate([blocks, blocks[-1] + home_blocks[1:]])
     strength = links(crosstab(both, together), together).strength
-    excluded = zeros_of(counted, blocks, home_blocks, recipe.zeros)
+    likely = zeros_of(counted, blocks, home_blocks, recipe.zeros)
+    called = rules.stated(recipe.impossible, true)._replace(agree=likely.agree)
+    excluded = Parts(*(one | other for one, other in zip(likely, called, strict=True)))
     return HouseholdWeights(weights, excluded, blocks, home_blocks, agreeing, strength, recipe.exchanges)
 
 
@@ -84,6 +87,8 @@ def fit(
 
     Raises
     ------
+    InputError
+        if true households hold what the recipe calls impossible
     FloatingPointError
         if the fit diverges at any step
     """
@@ -94,7 +99,11 @@ def fit(
 
 @dataclass
 class _Walk:
-    """What a fit goes back to when it diverges: weights, chains, what is known of their counts, the priors'."""
+    """What a fit goes back to when it diverges.
+
+    mean, smooth : running means of target minus counts, and of counts
+    variances : what the priors have learnt
+    """
 
     weights: Parts
     mean: Parts
@@ -205,7 +214,7 @@ class _Matching:
         return model
 
     def _level(self, level: int) -> None:
-        """Iterate by windows until the bias is small or falls no more; go back where a window made it worse."""
+        """Iterate until the bias is small or falls no more; go back where a window made things worse."""
         progress, averaged = _Progress(), len(DEFAULTS.levels) - 1
         while True:
             discrepancy, bias = self._window(level)
@@ -221,9 +230,7 @@ class _Matching:
                 if discrepancy <= self.best:
                     self.good = self.walk.copy()
                 progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
-                small = (
-                    progress.windows > BURN_IN and (bias + progress.bias) / 2 <= self.recipe.tolerance
-                )
+                small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= self.recipe.tolerance
                 if small or progress.stale == (PATIENCE if level >= averaged else 1):
                     return
                 progress.least, progress.bias = min(progress.least, bias), bias
@@ -292,8 +299,8 @@ class _Matching:
     def _sweep(self, model: HouseholdWeights, level: int, step: float) -> Parts:
         """Sweep all chains, note how they stand, return what is counted of them.
 
-        The two halves of the chains are independent given the weights: the product of their deviations has the
-        squared bias as its expectation, without the sampling noise.
+        The two halves of the chains are independent given the weights: the product of their deviations has
+        the squared bias as its expectation, without the sampling noise.
         """
         chains, changed = model.step(self.walk.chains, self.chain_seed, len(self.history), self.threads)
         self.walk.chains = chains
@@ -325,9 +332,7 @@ class _Matching:
     def _judged_pull(self, weights: Parts) -> np.ndarray:
         return np.concatenate(
             [
-                (np.zeros(self.target._asdict()[name].shape) + self._pulled(weights, name))[
-                    self.free[name]
-                ]
+                (np.zeros(self.target._asdict()[name].shape) + self._pulled(weights, name))[self.free[name]]
                 for name in PAIRS
             ]
         )
