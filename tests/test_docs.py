@@ -26,6 +26,7 @@ TINY = SMALL | {
 INSTEAD = {
     # Of a table of the sample's; what it does is tested by itself.
     "modp synthesize survey.sav": "modp synthesize --help",
+    "modp households persons.parquet --questions questions.yaml --out synthetic": "modp households --help",
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests
     "snakemake --profile profiles/slurm": "snakemake --profile profiles/slurm --dry-run",  # no cluster here

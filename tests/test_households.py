@@ -1,16 +1,19 @@
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import codebook_of, shared
+from conftest import ROOT, codebook_of, shared
 
+from modp.__main__ import main
 from modp.base.errors import InputError
 from modp.crosstabs.members import Parts, blocks_of, counts, parts, zeros_of
 from modp.draws import households as draws
 from modp.draws.exchange import Links
 from modp.draws.households import Laid
-from modp.models.households import matching
+from modp.measures import households as measures
+from modp.models.households import drawing, matching, rules
 from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import HouseholdsRecipe
 from modp.survey import households as survey
@@ -206,7 +209,7 @@ def test_the_fit_recovers_the_counts_that_enumeration_expects():
         starts,
         np.concatenate([d.roles for d in drawn]),
     )
-    recipe = HouseholdsRecipe(prior="none", most_windows=3)
+    recipe = HouseholdsRecipe(prior="none", most_windows=2)
     model, history = matching.fit(true, recipe, AGREEING, 3, 1, 2, lambda _: None)
     assert history[-1].discrepancy < 2
     expected = parts(5, 2, 1, 3)
@@ -321,3 +324,151 @@ def test_rows_of_households_keep_their_members():
     assert again.sizes.tolist() == [2, 3, 2]
     assert np.array_equal(again.persons.codes[2:5], true.persons.codes[:3])
     assert np.array_equal(again.numbers, true.numbers[[2, 0, 2]])
+
+
+QUESTIONS = """
+name: homes
+title: made up
+questions:
+- name: MAR
+  label: Marital status
+  categories: {1: married, 5: never married}
+- name: AGE
+  column: AGEP
+  label: Age
+  categories:
+    1: {label: below 20, values: ..19}
+    2: {label: 20 or more, values: 20..}
+- name: TEN
+  label: Tenure
+  level: household
+  categories: {1: owned, 2: rented}
+members:
+- {spouse MAR: not 1}
+- {householder AGE: 1}
+- {householder AGE: 2, spouse AGE: 1}
+"""
+
+
+def a_file(path, n=300):
+    """Couples, some with a child, and somebody in group quarters."""
+    rng = np.random.default_rng(11)
+    lines = ["SERIALNO,AGEP,MAR,TEN,TYPEHUGQ"]
+    for h in range(n):
+        ten, age = rng.integers(1, 3), rng.integers(25, 60)
+        lines += [f"2024HU{h},{age + part},1,{ten},1" for part in range(2)]
+        lines += [f"2024HU{h},{age - 22},5,{ten},1"] * int(rng.integers(2))
+    path.write_text("\n".join([*lines, "2024GQ1,50,5,,2"]) + "\n")
+
+
+@pytest.mark.pipeline
+def test_the_command_writes_two_linked_tables_and_a_joined_one(tmp_path, capsys):
+    a_file(tmp_path / "persons.csv")
+    (tmp_path / "questions.yaml").write_text(QUESTIONS)
+    asked = ["--questions", str(tmp_path / "questions.yaml"), "--out", str(tmp_path / "out")]
+    assert main(["households", str(tmp_path / "persons.csv"), *asked]) == 0
+    said = capsys.readouterr().err
+    assert "told by order, AGEP and MAR" in said and "1 persons of group quarters" in said
+    persons, homes, joined = (
+        pd.read_parquet(tmp_path / f"out/{name}.parquet") for name in ("persons", "households", "joined")
+    )
+    assert len(homes) == 240 and homes["SERIALNO"].is_unique
+    assert (persons.groupby("SERIALNO").size() == homes.set_index("SERIALNO")["NP"]).all()
+    pd.testing.assert_frame_equal(joined, persons.merge(homes, on="SERIALNO"))
+    assert (persons.query("ROLE == 'spouse'")["MAR"] == "1").all()
+    assert set(persons["ROLE"]) == {"householder", "spouse", "child"}
+    written = (tmp_path / "out/measured.md").read_text()
+    assert "householder-spouse" in written and "| impossible | 0.00% | 0.00% |" in written
+    again = ["--questions", asked[1], "--out", str(tmp_path / "again")]
+    assert main(["households", str(tmp_path / "persons.csv"), *again]) == 0
+    assert pd.read_parquet(tmp_path / "again/joined.parquet").equals(joined)
+
+
+@pytest.mark.pipeline
+def test_a_question_set_of_one_level_is_refused(tmp_path, capsys):
+    a_file(tmp_path / "persons.csv", 3)
+    (tmp_path / "questions.yaml").write_text(QUESTIONS.replace("  level: household\n", ""))
+    asked = ["--questions", str(tmp_path / "questions.yaml"), "--out", str(tmp_path / "out")]
+    assert main(["households", str(tmp_path / "persons.csv"), *asked]) == 1
+    assert "questions of persons alone" in capsys.readouterr().err
+
+
+@pytest.mark.pipeline
+def test_the_page_on_households_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/households.md").read_text(), re.DOTALL)
+    said: dict = {}
+    exec(block, said)
+    assert len(said["joined"]) == len(said["synthetic"].persons)
+    true, made = (measures.agreeing(said[name], "RACE").mean() for name in ("train", "synthetic"))
+    assert abs(true - made) < 0.06
+    near = said["compare_households"](said["train"], said["synthetic"]).set_index(["table", "cells"])
+    assert near.loc[("synthetic", "householder-spouse"), "ratio_rms"] < 2
+    said["model"].save("model.safetensors")
+    again = said["HouseholdModel"].load("model.safetensors", said["train"])
+    drawn = again.sample(said["train"], sweeps=20, seed=1)
+    assert np.array_equal(drawn.persons.codes, said["synthetic"].persons.codes)
+    with pytest.raises(InputError, match="other questions or categories"):
+        again.sample(households_of(ROLES, np.random.default_rng(1)))
+    kept = again.sample(said["train"], sweeps=1, composition="kept")
+    assert np.array_equal(kept.roles, said["train"].roles)
+
+
+def test_rare_compositions_are_replaced_by_the_most_similar_common_one():
+    rng = np.random.default_rng(12)
+    true = households_of([ROLES[0]] * 50 + [ROLES[3]] * 50 + [ROLES[1]], rng)
+    rows = drawing.resampled(true, 10, rng)
+    assert len(rows) == 101 and 100 not in rows
+    assert (drawing.resampled(true, 1, rng) < 101).all()
+
+
+def test_rules_name_members_and_their_household():
+    true = households_of([ROLES[0], ROLES[1]], np.random.default_rng(13))
+    true = true.of(np.zeros_like(true.persons.codes), np.zeros_like(true.homes.codes))
+    entries = [{"spouse B": "3"}, {"householder A": 1, "child B": "not 1, 2"}, {"A": 2, "B": 2}]
+    found = rules.stated([*entries, {"child A": 2, "child B": "2..3"}], true)
+    assert np.argwhere(found.single).tolist() == [[SPOUSE, 4]]
+    assert found.pair[HOUSEHOLDER, CHILD, 0, 4] and found.pair[CHILD, HOUSEHOLDER, 4, 0]
+    assert found.person[1, 3] and found.person[3, 1]
+    assert found.pair[CHILD, CHILD, 1, 3] and found.pair[CHILD, CHILD, 4, 1]
+    assert sum(int(part.sum()) for part in found) == 1 + 2 + 2 + 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"wife A": 1}, "there is no role 'wife'"),
+        ({"spouse X": 1}, "there is no question 'X'"),
+        ({"spouse A": 7}, "A has no category 7"),
+        ({"spouse A": 1, "spouse B": 1}, "two different members"),
+        ({"spouse A": 1, "B": 1}, "two different members, or of neither"),
+        ({"spouse A": "1, 2"}, "true households hold"),
+    ],
+)
+def test_rules_that_cannot_be_held_are_refused(rule, said):
+    true = households_of([ROLES[0]] * 20, np.random.default_rng(14))
+    with pytest.raises(InputError, match=said):
+        rules.stated([rule], true)
+
+
+def test_members_who_agree_are_counted_by_household():
+    true = households_of([ROLES[0], ROLES[2], ROLES[3]], np.random.default_rng(15))
+    codes = np.array([[0, 0], [0, 1], [0, 2], [1, 2], [1, 2], [0, 0]], np.int16)
+    true = true.of(codes, true.homes.codes)
+    assert measures.agreeing(true, "A").tolist() == [True, True]
+    assert measures.agreeing(true, "B").tolist() == [False, True]
+
+
+def test_true_households_are_found_again_and_a_copy_is_closer():
+    rng = np.random.default_rng(16)
+    true, others = (households_of([ROLES[i % 4] for i in range(400)], rng) for _ in range(2))
+    within = measures.found(true, true, np.arange(400))
+    assert within["3"][1] == pytest.approx(0.1) and within["3"][0] > 0.9
+    near = measures.closer(true, others, true, rng)
+    assert near["3"] > 0.8 > 0.6 > near["1"] > 0.4 and np.isnan(near["4+"])
+    assert measures.identical(true, true)["all"] == 1
+    assert measures.identical(others, true)["3"] < 0.5
+    d = measures.log_ratios(true, true)
+    assert all(not part.any() for part in d.values()) and len(d["all role pairs"]) > 50
+    doubled = measures.log_ratios(true, true[np.repeat(np.arange(400), 2)])
+    assert not any(part.any() for part in doubled.values())

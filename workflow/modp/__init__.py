@@ -27,9 +27,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from modp import face, households
-
-    return getattr(households if "ousehold" in name else face, name)
+    if "ousehold" in name:
+        from modp import households as found
+    else:
+        from modp import face as found
+    return getattr(found, name)
 
 
 def __dir__() -> list[str]:

@@ -20,6 +20,7 @@ from modp.models.households import rules
 from modp.models.households.recipe import AGREE
 from modp.pums.read import read
 from modp.summaries import households as summaries
+from modp.summaries.printed import document
 from modp.survey import coding, households
 from modp.survey.codebook import Codebook
 from modp.survey.households import Households
@@ -82,11 +83,13 @@ def run(options: argparse.Namespace, log: Log) -> None:
             frame.to_parquet(path, index=False)
     with written(options.out / "model.safetensors") as path:
         model.save(path)
-    for name, table in {"accuracy": accuracy, "privacy": privacy, "shares": shares}.items():
-        with written(options.out / f"{name}.md") as path:
-            path.write_text(table.to_markdown(index=False, floatfmt=".3f") + "\n", encoding="utf-8")
+    with written(options.out / "measured.md") as path:
+        facts = {"seed": str(options.seed), "sweeps": str(options.sweeps), "prior": options.prior}
+        parts = summaries.printed(accuracy, shares, privacy)
+        heading = "Synthetic households beside the true ones"
+        path.write_text(document(heading, facts, summaries.NOTES, parts), encoding="utf-8")
     log(f"wrote {len(synthetic):,} households of {len(synthetic.persons):,} persons to {options.out}")
-    log("accuracy.md, privacy.md, shares.md and model.safetensors tell of true households: for you alone")
+    log("measured.md and model.safetensors tell of true households: for you alone")
 
 
 def _released(synthetic: SyntheticHouseholds, rng: np.random.Generator) -> dict[str, pd.DataFrame]:

@@ -8,7 +8,7 @@ import numpy as np
 from modp.crosstabs.agreements import agreements, at_least
 from modp.crosstabs.cells import within_question
 from modp.crosstabs.members import Parts, counts
-from modp.measures.accuracy import OF_D, log_ratio
+from modp.measures.accuracy import log_ratio, summarise
 from modp.survey.households import ROLES, Households
 
 NEAREST = 10
@@ -63,8 +63,8 @@ def _half(own: Parts, other: Parts, a: int, b: int) -> tuple[np.ndarray, np.ndar
 
 
 def summarised(log_ratios: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """Return median, mean and r.m.s. of d for each set of cells, by their keys in the table of measures."""
-    return {name: {key: float(of(d)) for key, of in OF_D.items()} for name, d in log_ratios.items()}
+    """Return median, mean and r.m.s. of d for each set of cells, NaN for none, by the measures' keys."""
+    return {name: dict(summarise(d).measures) for name, d in log_ratios.items()}
 
 
 def agreeing(households: Households, question: str) -> np.ndarray:

@@ -9,12 +9,23 @@ import pandas as pd
 from modp.crosstabs.members import Parts
 from modp.measures import households as measures
 from modp.measures.ends import BOOTSTRAP
+from modp.summaries.printed import Printed
 from modp.survey.households import Households
 
 RESAMPLES = 3
 """Whole-household resamples, of which the ideal is the mean."""
 
 DISTANCES = ("median", "mean_abs", "rms")
+
+
+NOTES = (
+    "× are multiples of a resample of whole households: of the median, the mean and the r.m.s. of "
+    "|ln((C_syn + 1)/(C_true + 1))| over cells that true households hold. Held out are the same distances "
+    "from households that no model saw, as multiples of the true ones' own.",
+    "Closer is how often a synthetic household is nearer to a true one than to any held out, 50 % being no "
+    "leak; found, how often the true household it began at is among the ten nearest. Both compare households "
+    "of the same members.",
+)
 
 
 @dataclass(frozen=True)
@@ -106,3 +117,37 @@ def privacy(
             line |= {"within_10": within, "chance": chance}
             lines.append(line | {"identical": same[size], "identical_holdout": others[size]})
     return pd.DataFrame(lines)
+
+
+def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame) -> list[Printed]:
+    """Return the three tables for people."""
+    near = [
+        (line["table"], line["cells"], _three(line, "ratio"), _three(line, "holdout"))
+        for line in accuracy.to_dict("records")
+    ]
+    told = [
+        (line["share"], *(f"{line[name]:.2%}" for name in shares.columns[1:]))
+        for line in shares.to_dict("records")
+    ]
+    left = [
+        (
+            line["table"],
+            line["persons"],
+            f"{line['households']:,}",
+            *(f"{line[name]:.1%}" for name in ("closer_to_train", "within_10", "chance")),
+            *(f"{line[name]:.2%}" for name in ("identical", "identical_holdout")),
+        )
+        for line in privacy.to_dict("records")
+    ]
+    of = ("closer", "found", "by chance", "identical", "identical to one held out")
+    return [
+        Printed("Crosstabs", ("table", "cells", "×", "× held out"), near, 2),
+        Printed("Shares of households", ("share", *shares.columns[1:]), told, 1),
+        Printed("What is given away", ("table", "persons", "households", *of), left, 2),
+    ]
+
+
+def _three(line: Mapping[str, float], what: str) -> str:
+    """Median, mean and r.m.s., where they are known."""
+    found = [line.get(f"{what}_{key}", np.nan) for key in DISTANCES]
+    return "" if np.isnan(found).any() else " / ".join(f"{x:.2f}" for x in found)

@@ -36,7 +36,7 @@ class HouseholdsRecipe(Strict):
     exchanges: int = Field(default=3, ge=0)
     prior: Literal["none", "student"] = "student"
     zeros: Literal["sample", "likely"] = "likely"
-    agree: tuple[str, ...] | None = None
+    agree: list[str] | None = None
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
 
 
