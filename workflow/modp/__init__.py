@@ -27,11 +27,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if "ousehold" in name:
-        from modp import households as found
-    else:
-        from modp import face as found
-    return getattr(found, name)
+    from importlib import import_module
+
+    home = "modp.households" if "ousehold" in name else "modp.face"
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:
