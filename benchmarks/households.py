@@ -87,11 +87,13 @@ def measured(found: Coded, n: int, seed: int, done: set[tuple], threads: int) ->
             line = {"n": n, "seed": seed, "table": name, "fit processor s": took}
             for cells in SHOWN:
                 own = near.loc[(name, cells)]
-                for kind in ("ratio", "holdout"):
+                for kind in ("ratio", "population"):
                     for of in summaries.DISTANCES:
                         line[f"{cells}, {kind} {of}"] = own[f"{kind}_{of}"]
-            line |= {key: shares.loc[key, name] for key in shares.index if "persons" not in key}
-            line |= {f"true {key}": shares.loc[key, "true"] for key in shares.index if "persons" not in key}
+            line |= {key: shares.loc[key, name] for key in shares.index if not key.endswith("persons")}
+            line |= {
+                f"true {key}": shares.loc[key, "true"] for key in shares.index if not key.endswith("persons")
+            }
             for size in ("all", "2", "4+"):
                 for key in ("closer_to_train", "within_10", "chance", "identical"):
                     line[f"{key} {size}"] = leaks.loc[(name, size), key]

@@ -311,6 +311,12 @@ def test_households_of_too_many_are_left_out_and_said():
     assert len(found) == 1 and "1 households of more than 1 persons (2 persons)" in said
 
 
+def test_persons_without_a_key_are_refused():
+    frame = a_frame().assign(SERIALNO=["x", None, "x", "q", "y", "z"])
+    with pytest.raises(InputError, match="SERIALNO is blank somewhere"):
+        Households.from_frame(frame, key="SERIALNO", household=["TEN"], relationship="RELSHIPP")
+
+
 def test_members_who_disagree_on_their_household_are_refused():
     frame = a_frame().assign(TEN=["own", "rent", "rent", "none", "rent", "own"])
     with pytest.raises(InputError, match="disagree on TEN"):
@@ -457,6 +463,7 @@ def test_members_who_agree_are_counted_by_household():
     true = true.of(codes, true.homes.codes)
     assert measures.agreeing(true, "A").tolist() == [True, True]
     assert measures.agreeing(true, "B").tolist() == [False, True]
+    assert measures.apart(true, "B").tolist() == [1]
 
 
 def test_true_households_are_found_again_and_a_copy_is_closer():

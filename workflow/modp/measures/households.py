@@ -9,7 +9,7 @@ from modp.crosstabs.agreements import agreements, at_least
 from modp.crosstabs.cells import within_question
 from modp.crosstabs.members import Parts, counts
 from modp.measures.accuracy import log_ratio, summarise
-from modp.survey.households import ROLES, Households
+from modp.survey.households import ROLES, SPOUSE, Households
 
 NEAREST = 10
 """A causal partner among so many nearest true households is found."""
@@ -73,6 +73,13 @@ def agreeing(households: Households, question: str) -> np.ndarray:
     head = codes[households.starts[:-1]]
     differ = np.bincount(households.household, codes != head[households.household], len(households))
     return (differ == 0)[households.sizes > 1]
+
+
+def apart(households: Households, question: str) -> np.ndarray:
+    """Return by how many categories of a question each householder and spouse differ: (couples,)."""
+    codes = households.persons.codes[:, households.persons.codebook.names.index(question)].astype(int)
+    spouses = np.flatnonzero(households.roles == SPOUSE)
+    return np.abs(codes[spouses] - codes[households.starts[:-1][households.household[spouses]]])
 
 
 def breaking(households: Households, excluded: Parts) -> np.ndarray:

@@ -141,8 +141,8 @@ class Households:
         Raises
         ------
         InputError
-            if a column is missing or cannot be a question, if roles cannot be told, if members disagree on
-            their household, or no household is left
+            if a column is missing or cannot be a question, if a key is blank, if roles cannot be told, if
+            members disagree on their household, or no household is left
         """
         named = [key, *household, relationship, age, married]
         missing = [str(name) for name in named if name is not None and name not in frame]
@@ -153,6 +153,8 @@ class Households:
                 else "roles are told by 'relationship', or by both 'age' and 'married': name their columns"
             )
         keys = frame[key].to_numpy()
+        if frame[key].isna().any():
+            raise InputError(f"the frame's column {key} is blank somewhere: leave persons without it out")
         aside = {key, *household, relationship, age}
         questions = [name for name in frame.columns if name not in aside]
         if relationship is not None:

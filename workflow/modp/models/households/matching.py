@@ -308,7 +308,7 @@ class _Matching:
         halves = [self._counts(chains[half]) for half in rows]
         target = self._judged(self.target) - self._judged_pull(model.weights)
         one, other = (
-            self._judged(half) * (len(chains) / len(some)) - target
+            self._judged(half) * (len(chains) / max(len(some), 1)) - target
             for half, some in zip(halves, rows, strict=True)
         )
         both = Parts(*(np.add(*found).astype(np.float64) for found in zip(*halves, strict=True)))
