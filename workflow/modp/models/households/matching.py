@@ -6,9 +6,8 @@ It follows the recipe of :mod:`modp.models.stationary.matching`, with the counts
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -101,6 +100,7 @@ def fit(
 class _Walk:
     """What a fit goes back to when it diverges.
 
+    chains : in two halves
     mean, smooth : running means of target minus counts, and of counts
     variances : what the priors have learnt
     """
@@ -108,7 +108,7 @@ class _Walk:
     weights: Parts
     mean: Parts
     smooth: Parts
-    chains: Households
+    chains: list[Households]
     variances: dict[str, np.ndarray]
 
     def copy(self) -> _Walk:
@@ -155,7 +155,10 @@ class _Matching:
     def __post_init__(self) -> None:
         blocks, home_blocks = self.true.persons.block_starts, self.true.homes.block_starts
         self.blocks, self.home_blocks = blocks, home_blocks
-        self.chain_seed = seeds.integer(self.seed, "households", "chains")
+        self.chain_seeds = [seeds.integer(self.seed, "households", "chains", half) for half in "ab"]
+        self.start = [self.true[rows] for rows in np.array_split(np.arange(len(self.true)), 2)]
+        self.households = len(self.true)
+        self.asked = self.true.persons.codes.size + self.true.homes.codes.size
         self.target = Parts(*(part.astype(np.float64) for part in self._counts(self.true)))
         group = blocks_of(blocks, home_blocks)
         self.free = {
@@ -170,7 +173,7 @@ class _Matching:
         self.scale, self.halvings, self.best = 1.0, 0, math.inf
         zeros = lambda: Parts(*(np.zeros(part.shape) for part in self.target))  # noqa: E731
         smooth = Parts(*(part.copy() for part in self.target))
-        self.walk = _Walk(self.model.weights, zeros(), smooth, self.true, self._variances())
+        self.walk = _Walk(self.model.weights, zeros(), smooth, self.start, self._variances())
         self.good = self.walk.copy()
 
     def _variances(self) -> dict[str, np.ndarray]:
@@ -251,7 +254,7 @@ class _Matching:
     def _window(self, level: int) -> tuple[float, float]:
         """Iterate a few times from the records; return the mean discrepancy and the mean bias."""
         step = DEFAULTS.levels[level - 1] * self.scale
-        self.walk.chains = self.true
+        self.walk.chains = self.start
         for number in range(DEFAULTS.window):
             if number % LEARNT_EVERY == 0:
                 self._learn()
@@ -299,28 +302,29 @@ class _Matching:
     def _sweep(self, model: HouseholdWeights, level: int, step: float) -> Parts:
         """Sweep all chains, note how they stand, return what is counted of them.
 
-        The two halves of the chains are independent given the weights: the product of their deviations has
-        the squared bias as its expectation, without the sampling noise.
+        The two halves of the chains exchange nothing and are independent given the weights: the product of
+        their deviations has the squared bias as its expectation, without the sampling noise.
         """
-        chains, changed = model.step(self.walk.chains, self.chain_seed, len(self.history), self.threads)
-        self.walk.chains = chains
-        rows = np.array_split(np.arange(len(chains)), 2)
-        halves = [self._counts(chains[half]) for half in rows]
+        swept = [
+            model.step(chains, seed, len(self.history), self.threads)
+            for chains, seed in zip(self.walk.chains, self.chain_seeds, strict=True)
+        ]
+        self.walk.chains = [chains for chains, _ in swept]
+        halves = [self._counts(chains) for chains in self.walk.chains]
         target = self._judged(self.target) - self._judged_pull(model.weights)
         one, other = (
-            self._judged(half) * (len(chains) / max(len(some), 1)) - target
-            for half, some in zip(halves, rows, strict=True)
+            self._judged(half) * (self.households / max(len(chains), 1)) - target
+            for half, chains in zip(halves, self.walk.chains, strict=True)
         )
         both = Parts(*(np.add(*found).astype(np.float64) for found in zip(*halves, strict=True)))
         difference, scale = self._judged(both) - target, np.maximum(target, 0) + 1
-        asked = chains.persons.codes.size + chains.homes.codes.size
         line = Iteration(
             level,
             len(self.history) + 1,
             step,
             float(np.mean(difference**2 / scale)),
             float(np.mean(one * other / scale)),
-            changed / asked,
+            sum(changed for _, changed in swept) / self.asked,
         )
         self.history.append(line)
         self.report(line)
@@ -330,12 +334,10 @@ class _Matching:
         return np.concatenate([getattr(counted, name)[self.free[name]] for name in PAIRS])
 
     def _judged_pull(self, weights: Parts) -> np.ndarray:
-        return np.concatenate(
-            [
-                (np.zeros(self.target._asdict()[name].shape) + self._pulled(weights, name))[self.free[name]]
-                for name in PAIRS
-            ]
-        )
+        found = {
+            name: np.broadcast_to(self._pulled(weights, name), on.shape) for name, on in self.free.items()
+        }
+        return np.concatenate([found[name][self.free[name]] for name in PAIRS])
 
     def _update(self, counted: Parts, step: float) -> None:
         walk, target, w = self.walk, self.target, self.walk.weights
@@ -383,14 +385,10 @@ def _renumbered(group: np.ndarray, free: np.ndarray) -> np.ndarray:
     return found
 
 
-def _sides(blocks: np.ndarray) -> Iterator[tuple[int, int]]:
-    return itertools.pairwise(blocks.tolist())
-
-
 def _row_means(
     weights: np.ndarray, stiff: np.ndarray, free: np.ndarray, blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of free weights, by stiffness, of each row in each block of columns; and the same by column."""
+    """Means of free weights, by stiffness, of each row in each block of columns; and the same, spread out."""
     stiff = np.where(free, stiff, 0)
     total = np.add.reduceat(stiff, blocks[:-1], axis=1)
     sums = np.add.reduceat(stiff * weights, blocks[:-1], axis=1)
