@@ -32,6 +32,7 @@ INSTEAD = {
         "snakemake --cores 2 --configfile examples/where.yaml --dry-run"
         " -- results/where/sample/tables/accuracy.md"
     ),
+    "modp households persons.parquet --questions questions.yaml --out synthetic": "modp households --help",
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests
     "snakemake --profile profiles/slurm": "snakemake --profile profiles/slurm --dry-run",  # no cluster here

@@ -135,10 +135,10 @@ def test_links_by_hand():
 def test_pairs_agree_on_the_context_and_use_a_record_once():
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 3, (101, 4)).astype(np.int16)
-    pairs = exchange._paired(codes, np.array([1, 2]), rng)
+    pairs = exchange.paired(codes, np.array([1, 2]), rng)
     assert (codes[pairs[:, 0]][:, [1, 2]] == codes[pairs[:, 1]][:, [1, 2]]).all()
     assert len(np.unique(pairs)) == pairs.size and len(pairs) >= (101 - 9) // 2
-    assert len(exchange._paired(codes, np.zeros(0, int), rng)) == 50
+    assert len(exchange.paired(codes, np.zeros(0, int), rng)) == 50
 
 
 def test_a_row_keeps_at_least_half_of_its_answers_in_one_exchange():

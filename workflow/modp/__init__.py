@@ -8,16 +8,29 @@ TYPE_CHECKING = False  # which type checkers take for true; to import it would t
 
 if TYPE_CHECKING:
     from modp.face import Blades, Private, Records, Stationary, Synthesizer, compare
+    from modp.households import HouseholdModel, Households, compare_households, household_privacy
 
-__all__ = ["Blades", "Private", "Records", "Stationary", "Synthesizer", "compare"]
+__all__ = [
+    "Blades",
+    "HouseholdModel",
+    "Households",
+    "Private",
+    "Records",
+    "Stationary",
+    "Synthesizer",
+    "compare",
+    "compare_households",
+    "household_privacy",
+]
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from modp import face
+    from importlib import import_module
 
-    return getattr(face, name)
+    home = "modp.households" if "ousehold" in name else "modp.face"
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -103,7 +103,7 @@ def exchange(
         group = linked.group(int(rng.integers(questions)), rng.random())
         if group.all():
             continue
-        pairs = _paired(codes, linked.context(group), rng)
+        pairs = paired(codes, linked.context(group), rng)
         uniform = rng.random(len(pairs))
         members = group[model.last_terms[:, [1, 2, 4]]]
         torn = model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
@@ -129,7 +129,7 @@ def _keys(answers: np.ndarray) -> np.ndarray:
     return keys.astype(np.min_scalar_type(int(keys.max(initial=0))))
 
 
-def _paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Pairs of rows, (m, 2), that agree on the context's questions, at random among those."""
     order = rng.permutation(len(codes))
     keys = _keys(codes[:, context])[order]

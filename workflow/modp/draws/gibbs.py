@@ -186,7 +186,7 @@ def mix(z):
     return z ^ (z >> np.uint64(31))
 
 
-_mix = compiled(mix)
+compiled_mix = compiled(mix)
 
 
 @compiled
@@ -211,7 +211,7 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
     numbers, terms, states = rows.numbers, rows.terms, np.empty(last - first, np.uint64)
     scores, odds, cumulative = np.empty((3, rows.widths.max()), np.float32)
     for i in range(last - first):
-        states[i] = _mix(key + GOLDEN * np.uint64(first + i + 1))
+        states[i] = compiled_mix(key + GOLDEN * np.uint64(first + i + 1))
         for q in range(questions):
             answers[i, q] = starts[q] + codes[first + i, q]
     for q in order:
@@ -231,7 +231,7 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
                 continue
             if bits.shape[0]:
                 bits[first + i] += _block_entropy(odds, size, total)
-            word = _mix(states[i] + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
+            word = compiled_mix(states[i] + GOLDEN * np.uint64(q + 1)) >> np.uint64(40)
             u = np.float32(word) * np.float32(2**-24)
             target = u * total
             drawn = starts[q]

@@ -26,6 +26,7 @@ STEPS = {
     "init": Step("look at a table of your own: write its dataset YAML and its question set", runs=For.PEOPLE),
     "synthesize": Step("make synthetic records of a table of your own, with a report", runs=For.PEOPLE),
     "impute": Step("fill the missing answers of a table of your own, once or several times", runs=For.PEOPLE),
+    "households": Step("make synthetic households, and measure them", runs=For.PEOPLE),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),

@@ -88,6 +88,7 @@ class QuestionRecipe(Strict):
     unit: Unit | None = None
     no_answer: list[int | str] | None = None
     corrected: Correction | None = None
+    level: Literal["person", "household"] = "person"
 
     @property
     def source(self) -> str:
@@ -268,9 +269,10 @@ class QuestionSet(Strict):
 
     ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
     categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
-    together. ``heat_map_order`` names questions in the order in which heat maps draw them; the others
-    follow in their own. ``relations`` hold in every record: ``PERNP <= PINCP`` where both are numbers, or
-    ``PINCP = WAGP + OTHER``, a sum of those of its parts that are numbers.
+    together. ``members`` states what never occurs among the members of a household, see
+    :mod:`modp.models.households.rules`. ``heat_map_order`` names questions in the order in which heat maps
+    draw them; the others follow in their own. ``relations`` hold in every record: ``PERNP <= PINCP`` where
+    both are numbers, or ``PINCP = WAGP + OTHER``, a sum of those of its parts that are numbers.
     """
 
     name: str
@@ -278,6 +280,7 @@ class QuestionSet(Strict):
     records: Literal["persons", "housing"] = "persons"
     questions: list[QuestionRecipe] = Field(min_length=2)
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+    members: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
     relations: list[str] = Field(default_factory=list)
     heat_map_order: list[str] = Field(default_factory=list)
 
@@ -354,7 +357,9 @@ class QuestionSet(Strict):
         for name, wanted in rule.items():
             if name not in by_name:
                 raise ValueError(f"there is no question {name!r}{did_you_mean(name, by_name)}")
-            sides.append([f"{name}={code}" for code in _chosen(wanted, by_name[name])])
+            question = by_name[name]
+            codes = chosen(wanted, name, question.codes, question.in_words)
+            sides.append([f"{name}={code}" for code in codes])
         return sides[0], sides[1]
 
     @property
@@ -397,49 +402,56 @@ class QuestionSet(Strict):
                 raise InputError(
                     f"leave_out: there is no question {name!r} in {self.name!r}{did_you_mean(name, names)}"
                 )
-        chosen = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
+        wanted = [q if faithful else q.right() for q in self.questions if q.name not in leave_out]
         if states:
-            chosen.append(QuestionRecipe(name=STATE, label="State", categories=dict(states.items())))
+            wanted.append(QuestionRecipe(name=STATE, label="State", categories=dict(states.items())))
         if weight is not None:
-            if weight in [*names, *(q.source for q in chosen)]:
+            if weight in [*names, *(q.source for q in wanted)]:
                 raise InputError(f"weight_question: {self.name!r} has a question of {weight} already")
             classes = DecileRecipe(of="all", blank_as=0)
-            chosen.append(QuestionRecipe(name=weight, label="Survey weight", deciles=classes))
-        kept = {q.name for q in chosen}
+            wanted.append(QuestionRecipe(name=weight, label="Survey weight", deciles=classes))
+        kept = {q.name for q in wanted}
         content = {
             "name": self.name,
             "title": self.title,
             "records": self.records,
-            "questions": chosen,
+            "questions": wanted,
             "impossible": [rule for rule in self.impossible if kept >= set(rule)],
+            "members": [rule for rule in self.members if kept >= {name.split()[-1] for name in rule}],
             "relations": [text for text in self.relations if kept >= set(Relation.read(text).names)],
             "heat_map_order": [name for name in self.heat_map_order if name in kept],
         }
         return check(content, QuestionSet, f"the question set {self.name!r}, as the data set wants it,")
 
 
-def _chosen(wanted: str | int | list[int | str], question: QuestionRecipe) -> list[str]:
-    """The codes of a question's categories that an entry of ``impossible`` means."""
-    if isinstance(wanted, str) and wanted.startswith("not ") and wanted not in question.codes:
-        others = _chosen(wanted.removeprefix("not "), question)
-        return [code for code in question.codes if code not in others]
+def chosen(wanted: str | int | list[int | str], name: str, codes: Sequence[str], in_words: bool) -> list[str]:
+    """Return the codes, among those of a question, that an entry of ``impossible`` means.
+
+    Raises
+    ------
+    ValueError
+        if it means none of them, or cannot be read
+    """
+    if isinstance(wanted, str) and wanted.startswith("not ") and wanted not in codes:
+        others = chosen(wanted.removeprefix("not "), name, codes, in_words)
+        return [code for code in codes if code not in others]
     if isinstance(wanted, list):
         parts = [str(part) for part in wanted]
     else:
-        parts = [str(wanted)] if question.in_words else [p.strip() for p in str(wanted).split(",")]
-    chosen: list[str] = []
+        parts = [str(wanted)] if in_words else [p.strip() for p in str(wanted).split(",")]
+    meant: list[str] = []
     for part in parts:
-        if part in question.codes:
+        if part in codes:
             found = [part]
-        elif question.in_words or ".." not in part:
+        elif in_words or ".." not in part:
             found = []
         else:
             low, high = _range(part)
-            found = [code for code in question.codes if low <= int(code) <= high]
+            found = [code for code in codes if low <= int(code) <= high]
         if not found:
-            raise ValueError(f"{question.name} has no category {part}{did_you_mean(part, question.codes)}")
-        chosen += found
-    return chosen
+            raise ValueError(f"{name} has no category {part}{did_you_mean(part, codes)}")
+        meant += found
+    return meant
 
 
 def _range(text: str) -> tuple[float, float]:

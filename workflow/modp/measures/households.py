@@ -1,0 +1,208 @@
+"""How near synthetic households come to true ones, and what they give away: per household, not per person."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from modp.crosstabs.agreements import agreements, at_least
+from modp.crosstabs.cells import within_question
+from modp.crosstabs.members import Parts, counts
+from modp.measures.accuracy import log_ratio, summarise
+from modp.survey.households import ROLES, SPOUSE, Households
+
+NEAREST = 10
+"""A causal partner among so many nearest true households is found."""
+
+SIZES = {"all": (1, 99), "1": (1, 1), "2": (2, 2), "3": (3, 3), "4+": (4, 99)}
+"""Sizes of households that privacy is told of."""
+
+
+def log_ratios(true: Households, synthetic: Households) -> dict[str, np.ndarray]:
+    """Return signed log ratios of counts over the cells that true households hold.
+
+    Counts are of pairs of answers, scaled to as many households: of each person, of persons and their
+    household by the person's role, of members by the roles of the two; both of all roles together too.
+
+    Returns
+    -------
+    ``within person``, ``household and person``, ``household and spouse`` …, ``householder-spouse`` …,
+    ``all role pairs`` -> (cells,)
+    """
+    blocks, none = true.persons.block_starts, np.full(true.persons.codes.shape[1], -1)
+    most = int(max(true.sizes.max(), synthetic.sizes.max()))
+    own, other = (counts(of, none, most) for of in (true, synthetic))
+    scale = len(true) / max(len(synthetic), 1)
+
+    def between(tables: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        found = [(t[t > 0], s[t > 0] * scale) for t, s in tables]
+        return np.concatenate([np.zeros(0), *(log_ratio(t, s) for t, s in found)])
+
+    cells = ~within_question(blocks) & np.triu(np.ones((len(own.person),) * 2, bool))
+    tables: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {
+        "within person": [(own.person[cells], other.person[cells])]
+    }
+    tables |= {f"household and {role}": [(own.own[a], other.own[a])] for a, role in enumerate(ROLES)}
+    of_home = [table for name in list(tables)[1:] for table in tables[name]]
+    pairs = {
+        f"{ROLES[a]}-{ROLES[b]}": [_half(own, other, a, b)]
+        for a, b in itertools.combinations_with_replacement(range(len(ROLES)), 2)
+        if own.pair[a, b].any()
+    }
+    tables = {**tables, "household and person": of_home, **pairs}
+    tables["all role pairs"] = [table for some in pairs.values() for table in some]
+    return {name: between(some) for name, some in tables.items()}
+
+
+def _half(own: Parts, other: Parts, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """The tables of two roles, of one role with itself the upper half."""
+    if a != b:
+        return own.pair[a, b], other.pair[a, b]
+    upper = np.triu_indices(own.pair.shape[-1])
+    return own.pair[a, a][upper], other.pair[a, a][upper]
+
+
+def summarised(log_ratios: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    """Return median, mean and r.m.s. of d for each set of cells, NaN for none, by the measures' keys."""
+    return {name: dict(summarise(d).measures) for name, d in log_ratios.items()}
+
+
+def agreeing(households: Households, question: str) -> np.ndarray:
+    """Return which households of two or more members give one answer to a question: bool (m,)."""
+    codes = households.persons.codes[:, households.persons.codebook.names.index(question)]
+    head = codes[households.starts[:-1]]
+    differ = np.bincount(households.household, codes != head[households.household], len(households))
+    return (differ == 0)[households.sizes > 1]
+
+
+def apart(households: Households, question: str) -> np.ndarray:
+    """Return by how many categories of a question each householder and spouse differ: (couples,)."""
+    codes = households.persons.codes[:, households.persons.codebook.names.index(question)].astype(int)
+    spouses = np.flatnonzero(households.roles == SPOUSE)
+    return np.abs(codes[spouses] - codes[households.starts[:-1][households.household[spouses]]])
+
+
+def breaking(households: Households, excluded: Parts) -> np.ndarray:
+    """Return which households hold a structural zero: bool (M,)."""
+    columns, homes = households.persons.columns, households.homes.columns
+    roles, of = households.roles.astype(int), households.household
+    bad = np.zeros(len(households), bool)
+    for f, g in itertools.combinations(range(homes.shape[1]), 2):
+        bad |= excluded.between[homes[:, f], homes[:, g]]
+    for g in range(homes.shape[1]):
+        for q in range(columns.shape[1]):
+            bad[of[excluded.own[roles, columns[:, q], homes[of, g]]]] = True
+    for q, r in itertools.combinations(range(columns.shape[1]), 2):
+        bad[of[excluded.person[columns[:, q], columns[:, r]]]] = True
+    for q in range(columns.shape[1]):
+        bad[of[excluded.single[roles, columns[:, q]]]] = True
+    for i, j in _pairs(households.starts):
+        for q, r in itertools.product(range(columns.shape[1]), repeat=2):
+            hit = excluded.pair[roles[i], roles[j], columns[i, q], columns[j, r]]
+            bad[of[i[hit]]] = True
+    return bad
+
+
+def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of two members of one household, the first standing so many places before the second."""
+    sizes = np.diff(starts)
+    for apart in range(1, int(sizes.max(initial=0))):
+        rows = np.arange(starts[-1])
+        has = rows + apart < np.repeat(starts[1:], sizes)
+        yield rows[has], rows[has] + apart
+
+
+def flat(households: Households) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each composition's households' rows, and all their answers, person by person, then home's."""
+    composition = households.numbers
+    for numbers in np.unique(composition, axis=0):
+        rows = np.flatnonzero((composition == numbers).all(axis=1))
+        members = households.starts[rows][:, None] + np.arange(numbers.sum())
+        answers = households.persons.codes[members].reshape(len(rows), -1)
+        yield rows, np.hstack([answers, households.homes.codes[rows]])
+
+
+def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return how many synthetic households' causal partners are among the nearest true ones.
+
+    A household is compared with the true ones of its composition, member by member in their order; the
+    distance is the number of differing answers.
+
+    Parameters
+    ----------
+    record : int64 (m,), the row of the true household from which each synthetic one was drawn
+
+    Returns
+    -------
+    size, as in ``SIZES`` -> share whose partner is among the ``NEAREST``, and what it is by chance; NaN for
+    sizes of which there are none
+    """
+    hits, chance = np.zeros((2, len(synthetic)))
+    tables = {tuple(true.numbers[rows[0]]): (rows, answers) for rows, answers in flat(true)}
+    for rows, answers in flat(synthetic):
+        of_true, table = tables[tuple(synthetic.numbers[rows[0]])]
+        partner = table[np.searchsorted(of_true, record[rows])]
+        rank = at_least(table, answers, (partner == answers).sum(axis=1))
+        hits[rows], chance[rows] = rank <= NEAREST, min(NEAREST / len(table), 1)
+    return {
+        name: (_mean(hits[some]), _mean(chance[some])) for name, some in _by_size(synthetic.sizes).items()
+    }
+
+
+def closer(
+    train: Households, holdout: Households, synthetic: Households, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return how many synthetic households are nearer to a train household than to any held out, ties ½.
+
+    Each is compared with as many of both, of its own composition, chosen at random.
+
+    Returns
+    -------
+    size, as in ``SIZES`` -> share; ½ says that the train households are no nearer than others
+    """
+    scores = np.full(len(synthetic), np.nan)
+    sides = [{tuple(of.numbers[rows[0]]): table for rows, table in flat(of)} for of in (train, holdout)]
+    for rows, answers in flat(synthetic):
+        tables = [side.get(tuple(synthetic.numbers[rows[0]])) for side in sides]
+        if any(table is None for table in tables):
+            continue
+        few = min(len(table) for table in tables if table is not None)
+        near = [
+            _most_shared(table[rng.permutation(len(table))[:few]], answers)
+            for table in tables
+            if table is not None
+        ]
+        scores[rows] = (near[0] > near[1]) + (near[0] == near[1]) / 2
+    known = ~np.isnan(scores)
+    return {name: _mean(scores[some & known]) for name, some in _by_size(synthetic.sizes).items()}
+
+
+def _most_shared(table: np.ndarray, points: np.ndarray) -> np.ndarray:
+    shared = np.empty(len(points))
+    for some, agreed in agreements(table, points):
+        shared[some] = agreed.max(axis=1)
+    return shared
+
+
+def identical(true: Households, synthetic: Households) -> dict[str, float]:
+    """Return the share of synthetic households that equal a true one in every answer, by size."""
+    same = np.zeros(len(synthetic), bool)
+    tables = {tuple(true.numbers[rows[0]]): table for rows, table in flat(true)}
+    for rows, answers in flat(synthetic):
+        table = tables.get(tuple(synthetic.numbers[rows[0]]))
+        if table is not None:
+            same[rows] = _most_shared(table, answers) == answers.shape[1]
+    return {name: _mean(same[some]) for name, some in _by_size(synthetic.sizes).items()}
+
+
+def numbers(households: Households) -> dict[str, int]:
+    """Return how many households there are of each size."""
+    return {name: int(some.sum()) for name, some in _by_size(households.sizes).items()}
+
+
+def _by_size(sizes: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: (sizes >= low) & (sizes <= high) for name, (low, high) in SIZES.items()}
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else np.nan

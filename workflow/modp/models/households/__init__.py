@@ -1,0 +1,1 @@
+"""Whole households: persons who belong together, and their household, in one distribution."""

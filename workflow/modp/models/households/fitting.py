@@ -1,0 +1,66 @@
+"""The fit of a model of households, with what a recipe says."""
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from modp.base import seeds
+from modp.base.errors import InputError, did_you_mean
+from modp.base.progress import Progress
+from modp.models.family import Work
+from modp.models.households import matching
+from modp.models.households.model import HouseholdWeights
+from modp.models.households.recipe import AGREE, HouseholdsRecipe
+from modp.models.stationary.matching import Iteration
+from modp.survey.households import Households
+
+
+def fit(true: Households, recipe: HouseholdsRecipe, work: Work) -> tuple[HouseholdWeights, pd.DataFrame, str]:
+    """Sweep chains from the true households until what is counted of them is the true count.
+
+    Returns
+    -------
+    model
+    history : a line a sweep, the fields of :class:`modp.models.stationary.matching.Iteration`
+    said : one line for people
+
+    Raises
+    ------
+    InputError
+        if the recipe names a question that there is not, if true households hold what it calls impossible,
+        or the fit diverges at any step
+    """
+    began = time.perf_counter()
+    agreeing = _agreeing(true, recipe)
+    seed, most = seeds.integer(work.seed, "fit", work.name), int(true.sizes.max())
+    with _Progress(work.name, work.log, "sweep") as progress:
+        try:
+            model, history = matching.fit(true, recipe, agreeing, most, seed, work.threads, progress)
+        except FloatingPointError as failure:
+            raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
+    frame = pd.DataFrame(history)
+    said = (
+        f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
+        f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
+    )
+    return model, frame, said
+
+
+def _agreeing(true: Households, recipe: HouseholdsRecipe) -> np.ndarray:
+    """The place of each question of persons among those whose agreement has weights, -1 elsewhere."""
+    names = true.persons.codebook.names
+    for name in recipe.agree or ():
+        if name not in names:
+            raise InputError(f"agree: there is no question {name!r}{did_you_mean(name, names)}")
+    wanted = [name for name in (AGREE if recipe.agree is None else recipe.agree) if name in names]
+    return np.array([wanted.index(name) if name in wanted else -1 for name in names], np.int64)
+
+
+class _Progress(Progress):
+    """Tells of sweeps."""
+
+    def __call__(self, line: Iteration) -> None:
+        text = f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}"
+        text += f", bias {line.bias:.3f}"
+        self.tell(text, text)

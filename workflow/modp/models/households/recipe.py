@@ -1,0 +1,52 @@
+"""What says how a model of households is fitted, and how households are drawn from it."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from modp.base.config import Strict
+
+AGREE = ("RAC1P", "HISP", "LANX", "HHL", "CIT", "NATIVITY")
+"""Questions of Census to which members of a household often give one answer."""
+
+
+class HouseholdsRecipe(Strict):
+    """A model of households: one distribution for each composition, of shared weights.
+
+    Chains start at the true households and are swept until what is counted of them is the true count up to
+    sampling noise: until its bias, in units of sampling variance, is at most ``tolerance``, or no longer
+    falls, or for ``most_windows`` times twenty sweeps at each size of steps. ``pair_step`` and
+    ``margin_step`` set the steps; ``damping`` is added to the counts of pairs. After each sweep households of
+    one composition exchange groups of linked answers, ``exchanges`` times. ``prior: student`` keeps the
+    weights between members, and between members and household, small, so that the model does not repeat its
+    own records' noise. ``zeros`` are the pairs of answers that no household holds, or those of them that
+    chance does not explain. All members giving one answer to a question of ``agree`` has a weight of its own;
+    by default of race, Hispanic origin, language and citizenship under Census's names.
+
+    ``impossible`` lists rules, as ``{"spouse MAR": "not 1"}`` or ``{"child AGEP": "18..", "householder AGEP":
+    "18"}``: what never occurs, or never together, by role and question, by question of everybody, or of the
+    household.
+    """
+
+    tolerance: float = Field(default=0.02, gt=0)
+    most_windows: int = Field(default=6, ge=1)
+    pair_step: float = Field(default=3.5, gt=0)
+    margin_step: float = Field(default=0.4, gt=0)
+    damping: float = Field(default=5.0, ge=0)
+    exchanges: int = Field(default=3, ge=0)
+    prior: Literal["none", "student"] = "student"
+    zeros: Literal["sample", "likely"] = "likely"
+    agree: list[str] | None = None
+    impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+
+
+class HouseholdsRow(Strict):
+    """Households redrawn one question after the other, ``sweeps`` times, from the true ones.
+
+    With ``composition: kept`` there is one synthetic household of each true one's members. ``resampled``
+    draws compositions anew, and none of which there are fewer than ``rare`` true households.
+    """
+
+    sweeps: int = Field(default=20, ge=1)
+    composition: Literal["kept", "resampled"] = "resampled"
+    rare: int = Field(default=10, ge=1)

@@ -1,0 +1,166 @@
+"""Tables on synthetic households: how near crosstabs come, what a demographer checks, what is given away."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from modp.crosstabs.members import Parts
+from modp.measures import households as measures
+from modp.measures.ends import BOOTSTRAP
+from modp.measures.population import corrected
+from modp.summaries.printed import Printed
+from modp.survey.households import Households
+
+RESAMPLES = 3
+"""Whole-household resamples, of which the ideal is the mean."""
+
+AGE, FAR = "AGEP", 3
+"""Couples are far apart by so many categories of this question."""
+
+DISTANCES = ("median", "mean_abs", "rms")
+
+
+NOTES = (
+    "× are multiples of a resample of whole households: of the median, the mean and the r.m.s. of "
+    "|ln((C_syn + 1)/(C_true + 1))| over cells that true households hold. Population are the same "
+    "distances from households that no model saw, as multiples of the true ones' own: 1 is as near to them "
+    "as the true households are, 1.41 as a resample.",
+    "Closer is how often a synthetic household is nearer to a true one than to any held out, 50 % being no "
+    "leak; found, how often the true household it began at is among the ten nearest. Both compare households "
+    "of the same members.",
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic households, and the row of the true household at which each one began: (m,)."""
+
+    households: Households
+    record: np.ndarray
+
+
+def accuracy(
+    true: Households,
+    tables: Mapping[str, Households],
+    rng: np.random.Generator,
+    holdout: Households | None = None,
+) -> pd.DataFrame:
+    """Return how near crosstabs come to the true ones, and to those of households held out.
+
+    Returns
+    -------
+    a line a table and set of cells, see :func:`modp.measures.households.log_ratios`, the ideal first, a
+    resample of whole households: ``median``, ``mean_abs`` and ``rms`` of d over cells that true households
+    hold, ``ratio_…``, these over the resample's, and ``population_…``, the distances from the households held
+    out as multiples of the true ones' own, without the noise of those held out, see
+    :mod:`modp.measures.population`
+    """
+    resamples = [true[rng.integers(len(true), size=len(true))] for _ in range(RESAMPLES)]
+    n, found = len(true), [measures.summarised(measures.log_ratios(true, table)) for table in resamples]
+    ideal = {name: {k: float(np.mean([f[name][k] for f in found])) for k in DISTANCES} for name in found[0]}
+    own = measures.summarised(measures.log_ratios(holdout, true)) if holdout else {}
+    h = len(holdout) if holdout else 0
+    lines = [{"table": BOOTSTRAP, "cells": name, **d} | _ratios(d, d) for name, d in ideal.items()]
+    for of, table in tables.items():
+        near = measures.summarised(measures.log_ratios(true, table))
+        far = measures.summarised(measures.log_ratios(holdout, table)) if holdout else {}
+        for name, d in near.items():
+            line = {"table": of, "cells": name, **d} | _ratios(d, ideal[name])
+            if name in own and name in far:
+                line |= {f"population_{k}": corrected(far[name][k], own[name][k], n, h) for k in DISTANCES}
+            lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _ratios(own: Mapping[str, float], ideal: Mapping[str, float]) -> dict[str, float]:
+    return {f"ratio_{key}": own[key] / ideal[key] if ideal[key] > 0 else np.nan for key in DISTANCES}
+
+
+def shares(tables: Mapping[str, Households], agree: Sequence[str], excluded: Parts) -> pd.DataFrame:
+    """Return what a demographer would check, a line each, a column a table.
+
+    Parameters
+    ----------
+    agree : questions of persons
+    excluded : bool, cells that are called impossible
+
+    Returns
+    -------
+    The share of households that hold what is called impossible; the share of couples whose ages, if they are
+    asked under Census's name, stand far apart; of those of two persons or more, the share
+    whose members give one answer to each question of ``agree``; the share of households of each size
+    """
+    found = {}
+    most = max(int(table.sizes.max()) for table in tables.values())
+    for of, table in tables.items():
+        lines = {"impossible": float(measures.breaking(table, excluded).mean())}
+        if AGE in table.persons.codebook.names:
+            far = measures.apart(table, AGE) >= FAR
+            lines[f"couples {FAR} or more categories of {AGE} apart"] = (
+                float(far.mean()) if len(far) else np.nan
+            )
+        lines |= {f"one answer to {name}": float(measures.agreeing(table, name).mean()) for name in agree}
+        lines |= {f"{n} persons": float((table.sizes == n).mean()) for n in range(1, most + 1)}
+        found[of] = lines
+    return pd.DataFrame(found).rename_axis("share").reset_index()
+
+
+def privacy(
+    true: Households, holdout: Households, tables: Mapping[str, Drawn], rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return what tables give away of the true households, by the households' size.
+
+    Returns
+    -------
+    a line a table and size: ``households``; ``closer_to_train``, see :func:`modp.measures.households.closer`;
+    ``within_10`` and its ``chance``, see :func:`modp.measures.households.found`; ``identical`` to a true
+    household, and to one held out, ``identical_holdout``
+    """
+    lines = []
+    for of, drawn in tables.items():
+        table = drawn.households
+        near = measures.closer(true, holdout, table, rng)
+        hits = measures.found(true, table, drawn.record)
+        same, others = (measures.identical(side, table) for side in (true, holdout))
+        for size, number in measures.numbers(table).items():
+            within, chance = hits[size]
+            line = {"table": of, "persons": size, "households": number, "closer_to_train": near[size]}
+            line |= {"within_10": within, "chance": chance}
+            lines.append(line | {"identical": same[size], "identical_holdout": others[size]})
+    return pd.DataFrame(lines)
+
+
+def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame) -> list[Printed]:
+    """Return the three tables for people."""
+    near = [
+        (line["table"], line["cells"], _three(line, "ratio"), _three(line, "population"))
+        for line in accuracy.to_dict("records")
+    ]
+    told = [
+        (line["share"], *(f"{line[name]:.2%}" for name in shares.columns[1:]))
+        for line in shares.to_dict("records")
+    ]
+    left = [
+        (
+            line["table"],
+            line["persons"],
+            f"{line['households']:,}",
+            *(f"{line[name]:.1%}" for name in ("closer_to_train", "within_10", "chance")),
+            *(f"{line[name]:.2%}" for name in ("identical", "identical_holdout")),
+        )
+        for line in privacy.to_dict("records")
+    ]
+    of = ("closer", "found", "by chance", "identical", "identical to one held out")
+    return [
+        Printed("Crosstabs", ("table", "cells", "×", "population"), near, 2),
+        Printed("Shares of households", ("share", *shares.columns[1:]), told, 1),
+        Printed("What is given away", ("table", "persons", "households", *of), left, 2),
+    ]
+
+
+def _three(line: Mapping[str, float], what: str) -> str:
+    """Median, mean and r.m.s., where they are known."""
+    found = [line.get(f"{what}_{key}", np.nan) for key in DISTANCES]
+    return "" if np.isnan(found).any() else " / ".join(f"{x:.2f}" for x in found)
