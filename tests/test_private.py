@@ -22,8 +22,9 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
 from modp.models.family import Work
-from modp.models.private import FAMILY, budget, fitting, release
+from modp.models.private import FAMILY, budget, estimates, fitting, release
 from modp.models.private.guarantee import guarantee
+from modp.models.private.noise import Seeded
 from modp.models.private.recipe import PrivateRecipe
 from modp.models.stationary import model as stationary
 from modp.pipeline.params import Params
@@ -34,6 +35,10 @@ NOTHING = np.zeros((9, 9), bool)
 QUICK = release.Settings(sweeps=4, last_sweeps=10, chains=2000)
 
 
+def seeded(seed: int) -> Seeded:
+    return Seeded(np.random.default_rng(seed))
+
+
 def changed(settings: release.Settings, **values: object) -> release.Settings:
     return settings.model_copy(update=values)
 
@@ -41,7 +46,7 @@ def changed(settings: release.Settings, **values: object) -> release.Settings:
 def released(
     records, rho=10.0, settings=QUICK, noise=1, seed=1, threads=1, excluded=NOTHING, kind=budget.Gate
 ):
-    gate = kind(crosstab(records), STARTS, rho, np.random.default_rng(noise))
+    gate = kind(crosstab(records), STARTS, rho, seeded(noise))
     return release.release(gate, STARTS, excluded, settings, seed, threads, lambda _: None), gate
 
 
@@ -126,7 +131,7 @@ def test_a_large_table_that_is_far_from_independent_does_not_carry_the_fit_away(
     same = np.repeat(np.arange(40), 5_000)
     codes = np.column_stack([same, same, same % 2]).astype(np.int16)
     starts = np.array([0, 40, 80, 82])
-    gate = budget.Gate(crosstab(records_of(codes, (40, 40, 2))), starts, 100.0, np.random.default_rng(1))
+    gate = budget.Gate(crosstab(records_of(codes, (40, 40, 2))), starts, 100.0, seeded(1))
     found = release.release(gate, starts, np.zeros((82, 82), bool), QUICK, 1, 2, lambda _: None)
     shares = np.bincount(found.codes[:, 0], minlength=40) / len(found.codes)
     assert shares.min() > 0.5 / 40 and shares.max() < 2 / 40
@@ -174,7 +179,7 @@ def test_groups_that_no_sweep_connects_get_their_shares():
     excluded[[0, 3, 1, 2], [3, 0, 2, 1]] = True
     answers = (np.arange(5000) % 10 < 2).astype(np.int16)
     counts = crosstab(records_of(np.column_stack([answers, answers]), (2, 2)))
-    gate = budget.Gate(counts, starts, 1000.0, np.random.default_rng(1))
+    gate = budget.Gate(counts, starts, 1000.0, seeded(1))
     found = release.release(gate, starts, excluded, QUICK, 1, 1, lambda _: None)
     assert (found.codes[:, 0] == found.codes[:, 1]).all()
     assert found.codes[:, 0].mean() == pytest.approx(0.2, abs=0.01)
@@ -189,7 +194,7 @@ def test_same_seed_same_records_on_any_number_of_threads():
 
 def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
     sigmas = np.array([50.0, 50, 50, 1e-3])
-    found = release.positive(np.array([-80.0, 0, 1000, 7]), sigmas, 10_000)
+    found = estimates.positive(np.array([-80.0, 0, 1000, 7]), sigmas, 10_000)
     assert 0 <= found[0] < found[1] < 30  # far below the noise: rare, not negative and not half the noise
     assert found[2] == pytest.approx(1000, rel=0.03) and found[3] == pytest.approx(7, rel=0.03)
 
@@ -197,14 +202,14 @@ def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
 def test_a_noisy_table_is_shifted_to_its_margins_by_hand():
     table = np.array([[3.0, 1], [2, 4]])
     # Rows are off by +2 and 0, columns by +1 and +1, all by +2: each cell gets 2/2 or 0, + 1/2, - 2/4.
-    assert release.consistent(table, np.array([6.0, 6]), np.array([6.0, 6])).tolist() == [[4, 2], [2, 4]]
+    assert estimates.consistent(table, np.array([6.0, 6]), np.array([6.0, 6])).tolist() == [[4, 2], [2, 4]]
 
 
 def test_consistent_tables_have_their_margins():
     rng = np.random.default_rng(1)
     table, rows, columns = rng.normal(size=(4, 3)), rng.random(4), rng.random(3)
     columns *= rows.sum() / columns.sum()
-    fixed = release.consistent(table, rows, columns)
+    fixed = estimates.consistent(table, rows, columns)
     assert fixed.sum(axis=1) == pytest.approx(rows) and fixed.sum(axis=0) == pytest.approx(columns)
 
 

@@ -17,8 +17,7 @@ GUARANTEE = (
     "and δ.",
 )
 NOISE = {
-    "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
-    "made for cryptography.",
+    "secret": "The noise was drawn from the operating system's entropy, by OpenDP's exact samplers.",
     "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
     "then nothing is guaranteed. Before a release set `noise: secret` in `params.yaml`.",
 }

@@ -15,7 +15,7 @@ class Spending(Strict):
     """On what a budget is spent: which pair tables, how many, and the chains that help to choose them."""
 
     selection: Selection = "adaptive"
-    pairs: float = Field(default=4.0, gt=0)
+    pairs: float = Field(default=3.0, gt=0)
     chains: int = Field(default=6000, ge=100)
 
 
