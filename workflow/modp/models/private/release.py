@@ -48,7 +48,7 @@ class Settings(Spending):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    margins: Fraction = Fraction(1, 5)
+    margins: Fraction = Fraction(35, 100)
     choices: Fraction = Fraction(1, 10)
     at_once: int = 3
     margin_step: float = 0.2
