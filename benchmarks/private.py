@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from stationary import coded, timed
 
+from modp.measures.variation import KEYS, ideal, nearness
 from modp.models.family import Work
 from modp.models.private.fitting import spent
 from modp.models.private.recipe import PrivateRecipe
-from modp.measures.variation import KEYS, ideal, nearness
 from modp.survey.records import Records
 
 RELEASES = BOOTSTRAPS = 5
@@ -73,7 +73,9 @@ def main() -> None:
     parser.add_argument("records", nargs="+", type=Path)
     parser.add_argument("--lines", type=Path, required=True)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1, 3, 10])
-    parser.add_argument("--recipe", type=json.loads, default={}, help="what differs from the defaults, as JSON")
+    parser.add_argument(
+        "--recipe", type=json.loads, default={}, help="what differs from the defaults, as JSON"
+    )
     parser.add_argument("--called", default="default", help="what the recipe is called in the lines")
     parser.add_argument("--releases", type=int, default=RELEASES)
     parser.add_argument("--threads", type=int, default=2)

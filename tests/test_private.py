@@ -315,8 +315,11 @@ def test_the_trace_along_epsilon_compares_with_bootstrap_and_independence(tmp_pa
         assert main(["epsilon", *common, *grid, *out]) == 0
     table = pd.read_parquet(tmp_path / "epsilon.parquet")
     assert table["epsilon"].tolist() == [0.1, 50.0] and (table["rho"] > 0).all()
-    assert table["mean_abs"][1] < table["mean_abs"][0]
-    assert table["mean_abs"][1] < 2.5 < table["independent_mean_abs"][1]
+    assert table["all.mean_abs"][1] < table["all.mean_abs"][0]
+    assert table["all.mean_abs"][1] < 2.5 < table["independent.all.mean_abs"][1]
+    assert (table["releases"] == 5).all() and (table["all.mean_abs.error"] > 0).all()
+    assert table["pair_tvd"][1] < table["independent.pair_tvd"][1]
+    assert table["three_way_tvd"][1] < table["three_way_tvd"][0]
     assert (tmp_path / "epsilon.png").read_bytes().startswith(b"\x89PNG")
 
 
