@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +23,7 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
 from modp.models.family import Work
-from modp.models.private import FAMILY, budget, estimates, fitting, release
+from modp.models.private import FAMILY, budget, estimates, fitting, public, release
 from modp.models.private.guarantee import guarantee
 from modp.models.private.noise import Seeded
 from modp.models.private.recipe import PrivateRecipe
@@ -230,11 +231,16 @@ def step(folder: Path, name: str, **options: object) -> int:
         return main([name, *given])
 
 
-def fit(folder: Path, recipe: PrivateRecipe, codebook: Codebook | None = None) -> int:
+def fit(
+    folder: Path,
+    recipe: PrivateRecipe,
+    codebook: Codebook | None = None,
+    codes: np.ndarray | None = None,
+) -> int:
     """Write a small table, fit a model to it."""
     some = correlated(1500)
     codebook = codebook or some.codebook
-    Records(some.codes, codebook).write(folder / "records.parquet")
+    Records(some.codes if codes is None else codes, codebook).write(folder / "records.parquet")
     (folder / "codebook.json").write_text(codebook.to_json())
     files = {"weights": "model.safetensors", "history": "history.parquet", "plot": "plot.csv"}
     return step(folder, "fit", model=recipe.model_dump_json(), **files)
@@ -246,6 +252,68 @@ def draw(folder: Path) -> bytes:
     out = {"weights": "model.safetensors", "family": "private", "row": row, "out": "synthetic.parquet"}
     assert step(folder, "draw", **out) == 0
     return (folder / "synthetic.parquet").read_bytes()
+
+
+@pytest.mark.pipeline
+def test_the_fit_step_writes_the_same_bytes_for_neighbours_with_the_same_answers(tmp_path, monkeypatch):
+    # Through the command line, with the files and the log it writes: all it knows of the records is answers.
+    answers = []
+
+    def noting(*given):
+        answers.append(Noting(*given))
+        return answers[-1]
+
+    files = ("model.safetensors", "history.parquet", "plot.csv", "fit.log")
+    written = []
+    for number, codes in enumerate((correlated(1500).codes, correlated(1500).codes[1:])):
+        kind = noting if number == 0 else lambda *given: Repeating(answers[0].answers, *given)
+        monkeypatch.setattr(fitting.budget, "Gate", kind)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert fit(folder, RECIPE, codes=codes) == 0
+        written.append([(folder / file).read_bytes() for file in files])
+    assert written[0][:3] == written[1][:3]
+    times = r"\d{4}-\S+Z|[\d.]+ s\b"
+    one, other = (re.sub(times, "", of[3].decode()) for of in written)
+    assert one == other and "pair tables" in one
+
+
+def start_from(records, rho, **others):
+    start = public.start_of(records, NOTHING, 1, 1)
+    gate = budget.Gate(crosstab(others["true"]), STARTS, rho, seeded(1))
+    return release.release(gate, STARTS, NOTHING, QUICK, 1, 1, lambda _: None, start)
+
+
+def test_a_public_table_that_fits_says_what_noise_hides_and_one_that_does_not_is_overcome():
+    records, rho = correlated(3000), 0.002
+    true = crosstab(records)
+
+    def far(found):
+        return np.abs(crosstab(records.of(found.codes)) * (3000 / len(found.codes)) - true).sum()
+
+    alone = far(released(records, rho)[0])
+    assert far(start_from(correlated(4000), rho, true=records)) < 0.7 * alone
+    unlike = records.of(np.random.default_rng(1).permuted(records.codes, axis=0))
+    sure = far(released(records, 100.0)[0])
+    assert far(start_from(unlike, 100.0, true=records)) < 1.5 * sure + 100
+
+
+@pytest.mark.pipeline
+def test_a_public_table_is_named_by_its_folder_and_refused_under_another_codebook(tmp_path):
+    other, recipe = tmp_path / "other", RECIPE.model_copy(update={"public": "other"})
+    assert fit(tmp_path, recipe) == 1
+    assert "has no records.parquet" in (tmp_path / "fit.log").read_text()
+    other.mkdir()
+    some = correlated(900)
+    some.write(other / "records.parquet")
+    (other / "codebook.json").write_text(some.codebook.to_json())
+    assert fit(tmp_path, recipe) == 0
+    plain = codebook_of(3, 2, 4)
+    category = replace(plain.questions[0].categories[0], values="9")
+    question = replace(plain.questions[0], categories=(category, *plain.questions[0].categories[1:]))
+    codebook = replace(plain, questions=(question, *plain.questions[1:]))
+    assert fit(tmp_path, recipe, codebook) == 1
+    assert "under another codebook" in (tmp_path / "fit.log").read_text()
 
 
 @pytest.mark.pipeline

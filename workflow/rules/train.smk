@@ -4,6 +4,7 @@ rule fit:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         fitted=lambda w: fitted_elsewhere(w.model),
+        public=lambda w: public_table(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",

@@ -10,7 +10,7 @@ import pandas as pd
 from modp.base import seeds
 from modp.base.config import check, load
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, work_of
+from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, work_of
 from modp.draws import independent
 from modp.figures import epsilon, style
 from modp.measures import variation
@@ -43,10 +43,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateRecipe, f"model {options.name}")
+        public = public_of(recipe, records.codebook, options.name)
         found = []
         for number in range(1, RELEASES + 1):
             name = f"{options.name}, epsilon {value:g}, release {number}"
-            released, gate = spent(records, recipe, replace(work_of(options, log), name=name))
+            work = replace(work_of(options, log), name=name, public=public)
+            released, gate = spent(records, recipe, work)
             found.append(_measured(records, records.of(released.codes), ideal, options.threads))
         means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(RELEASES)
         line = {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho), "releases": RELEASES}

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from modp.base.config import check
+from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.crosstabs.cells import Zeros
 from modp.models.family import Drawn, Family, Model, Recipe, Work
@@ -73,6 +74,32 @@ def fitted(options: argparse.Namespace) -> tuple[Records, Family, Model]:
 def work_of(options: argparse.Namespace, log: Log, checkpoint: Path | None = None) -> Work:
     """Return how the step's work is done."""
     return Work(options.name, options.seed, options.threads, options.device, options.zeros, log, checkpoint)
+
+
+def public_of(recipe: Recipe, codebook: Codebook, name: str) -> Records | None:
+    """Return the public records that a recipe names, if it does.
+
+    Raises
+    ------
+    InputError
+        if they are not there, or under another codebook
+    """
+    given = getattr(recipe, "public", None)
+    if not given:
+        return None
+    folder = Path(given)
+    if not ((folder / "records.parquet").is_file() and (folder / "codebook.json").is_file()):
+        raise InputError(
+            f"{name}: public: {folder} has no records.parquet with its codebook.json; name the results "
+            "folder of a data set that has been coded"
+        )
+    found = coded(folder / "records.parquet", folder / "codebook.json")
+    if found.codebook.digest != codebook.digest:
+        raise InputError(
+            f"{name}: public: {folder} is under another codebook; write 'codebook: {folder}/codebook.json' "
+            "in this data set's YAML, so that both have the same categories"
+        )
+    return found
 
 
 def read_drawn(path: Path, codebook: Codebook) -> Drawn:

@@ -50,11 +50,11 @@ def nearness(true: Records, other: Records, threads: int = 1) -> np.ndarray:
     Median, mean and r.m.s. of d over ``all`` cells i <= j and over those ``between`` questions, counts scaled
     to equal totals; total variation distances, over all triples or a fixed random sample of them.
     """
-    tables = [crosstab(records, threads) for records in (true, other)]
-    ratios = log_ratio(tables[0], scaled(tables[1], len(true), len(other)))[np.triu_indices(len(tables[0]))]
+    one, two = (crosstab(records, threads) for records in (true, other))
+    ratios = log_ratio(one, scaled(two, len(true), len(other)))[np.triu_indices(len(one))]
     of_d = [summarise(ratios[cells]).measures.values() for cells in cell_sets(true.block_starts).values()]
     chosen = three_way.chosen(len(true.codebook.questions), np.random.default_rng(0))
-    pair, three = of_pairs(*tables, true.block_starts), of_triples(true, other, chosen, threads)
+    pair, three = of_pairs(one, two, true.block_starts), of_triples(true, other, chosen, threads)
     return np.array([*itertools.chain(*of_d), pair, three])
 
 

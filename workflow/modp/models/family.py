@@ -49,12 +49,14 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed and zeros decide what comes out.
+    """How a piece of work is done. Of all this only name, seed, zeros and public decide what comes out.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
     zeros : what counts as a structural zero, as in params.yaml
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
+    public : records that are no secret, under the same codebook, for families that start from such; None for
+        none
     """
 
     name: str
@@ -64,6 +66,7 @@ class Work:
     zeros: Zeros = "sample"
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
+    public: Records | None = None
 
 
 class Model(Protocol):

@@ -22,6 +22,7 @@ from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.budget import Gate, interaction
 from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of
+from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
@@ -114,6 +115,7 @@ def release(
     seed: int,
     threads: int,
     report: Callable[[Measured], None],
+    start: Start | None = None,
 ) -> Release:
     """Spend a gate's whole budget, fit a model to its answers, draw records from it.
 
@@ -127,13 +129,14 @@ def release(
         true record happens to hold
     seed : of everything but the noise
     threads : without influence on the result
+    start : from public records, where to start; None for independent answers
     """
     if len(block_starts) < 3:
         raise ValueError("pairs need at least two questions")
     fitting = _Fitting(block_starts, excluded, settings, seed, threads)
     total = gate.left
     counts, sigma = gate.margins(settings.margins * total)
-    fitting.begin(counts, sigma)
+    fitting.begin(counts, sigma, start)
     fitting.tell(Measured(-1, -1, float(settings.margins * total), sigma, 1.0), report)
     if settings.selection == "adaptive":
         _adaptive(gate, fitting, total, report)
@@ -181,12 +184,12 @@ class _Fitting:
         self.measured: set[tuple[int, int]] = set()
         size = int(block_starts[-1])
         self.target, self.precision = np.zeros((size, size)), np.zeros((size, size))
-        self.spreads = Spreads(self.block_starts)
+        self.spreads, self.centre = Spreads(self.block_starts), np.zeros((size, size))
         self.excluded, self.number = np.asarray(excluded, bool), 0
         self.history: list[Measured] = []
 
-    def begin(self, counts: np.ndarray, sigma: float) -> None:
-        """Take up the one-way tables; start chains from them."""
+    def begin(self, counts: np.ndarray, sigma: float, start: Start | None) -> None:
+        """Take up the one-way tables; start chains from them, or from a public model."""
         totals = [counts[block].sum() for block in self.blocks]
         weights = 1 / np.diff(self.block_starts)
         self.n = max(float(np.average(totals, weights=weights)), 1.0)
@@ -203,7 +206,14 @@ class _Fitting:
             np.zeros((questions, questions)),
         )
         rng = seeds.generator(self.seed, "private", "start")
-        chains = min(self.settings.chains, round(self.n))
+        chains = min(self.settings.chains, max(1, round(self.n)))
+        if start:
+            self.model = replace(start.model, exchanges=self.settings.exchanges, excluded=self.excluded)
+            self.centre = start.model.w.astype(np.float64)
+            self.chains = start.chains[rng.permutation(np.resize(np.arange(len(start.chains)), chains))]
+            self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
+            self.sweep(self.settings.last_sweeps // 2)
+            return
         self.chains = fresh.fresh(self.model.tables, chains, rng)
         self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
         if not self.excluded.any():
@@ -300,7 +310,7 @@ class _Fitting:
     def _learn(self) -> None:
         """Learn the prior from the weights so far."""
         expected = np.maximum(self.expected, 0.5)
-        self.spreads.learn(self.model.w, expected**2 * self.precision)
+        self.spreads.learn(self.model.w - self.centre, expected**2 * self.precision)
 
     def _update(self, factor: float) -> None:
         """Move every weight towards the top of its posterior, given the others.
@@ -314,8 +324,9 @@ class _Fitting:
         margins = (self.margins - seen) / (np.maximum(self.margins, seen) + 1)
         expected = np.maximum(self.expected, 0.5)
         away = self.target - self.expected * (1 + margins[:, None] + margins[None, :])
-        prior = self.spreads.stiffness(model.w)
-        newton = expected * away * self.precision - model.w * prior
+        away_from_prior = model.w - self.centre
+        prior = self.spreads.stiffness(away_from_prior)
+        newton = expected * away * self.precision - away_from_prior * prior
         newton /= expected**2 * self.precision + prior
         # Where next to nothing is expected of a large count, the quadratic model promises far too much.
         newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
