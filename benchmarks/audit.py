@@ -12,11 +12,11 @@ Run: python benchmarks/audit.py [--releases 1000] [--epsilon 1] [--delta 1e-5] [
 """
 
 import argparse
+import functools
 import itertools
 import math
 
 import numpy as np
-from scipy.stats import beta
 
 from modp.crosstabs import pairs
 from modp.models.private import budget, noise, release
@@ -67,11 +67,24 @@ def scores(codes: np.ndarray, record: np.ndarray, rho: float, seed: int) -> list
     return [same.sum(), both, same.all(axis=1).sum(), logits, len(found.codes), gate.heard]
 
 
+@functools.lru_cache(maxsize=None)
+def least_share(times: int, of: int) -> float:
+    """The least probability of an event that was seen so many times, one-sided, SURE / 2 (Clopper-Pearson)."""
+    if times == 0:
+        return 0.0
+    seen = np.arange(times, of + 1)
+    ways = [math.lgamma(of + 1) - math.lgamma(k + 1) - math.lgamma(of - k + 1) for k in seen]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        p = (low + high) / 2
+        as_often = np.exp(ways + seen * math.log(p) + (of - seen) * math.log1p(-p)).sum()
+        low, high = (p, high) if as_often < SURE / 2 else (low, p)
+    return low
+
+
 def least_epsilon(true: int, false: int, of: int, delta: float) -> float:
     """Lower bound of ε from so many true and false alarms, of ``of`` releases each."""
-    least = beta.ppf(SURE / 2, true, of - true + 1) if true else 0.0
-    most = beta.ppf(1 - SURE / 2, false + 1, of - false) if false < of else 1.0
-    return math.log(max(least - delta, 1e-300) / most)
+    return math.log(max(least_share(true, of) - delta, 1e-300) / (1 - least_share(of - false, of)))
 
 
 def audited(tables: tuple[np.ndarray, np.ndarray], delta: float) -> tuple[float, int]:

@@ -43,6 +43,17 @@ def test_epsilon_is_that_of_the_closed_form_and_below_the_simple_bound(rho, delt
     assert epsilon < rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_the_exact_curve_of_gaussian_noise_of_that_rho_lies_below_the_epsilon_and_delta(epsilon, delta):
+    # A second account, without Rényi divergences: all answers together are one Gaussian mechanism, whose
+    # δ at ε is known in closed form (Balle and Wang, 2018, Theorem 8).
+    shift = math.sqrt(2 * budget.rho_of(epsilon, delta))  # sensitivity over σ
+    tail = lambda x: math.erfc(x / math.sqrt(2)) / 2  # noqa: E731
+    exact = tail(epsilon / shift - shift / 2) - math.exp(epsilon) * tail(epsilon / shift + shift / 2)
+    assert delta / 100 < exact < delta
+
+
 @pytest.mark.pipeline
 @given(st.floats(0.01, 20), st.floats(1e-10, 1e-3))
 @settings(max_examples=20)
@@ -55,6 +66,11 @@ def test_a_budget_is_never_more_than_its_epsilon_and_hardly_less(epsilon, delta)
 def test_no_budget_without_epsilon_and_delta(epsilon, delta):
     with pytest.raises(ValueError, match="no budget"):
         budget.rho_of(epsilon, delta)
+
+
+def test_wide_noise_needs_no_table_and_is_whole():
+    drawn = noise.discrete_gaussian(1e7, (20_000,), np.random.default_rng(1))
+    assert drawn.dtype == np.int64 and drawn.std() == pytest.approx(1e7, rel=0.03)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 37.5])

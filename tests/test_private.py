@@ -214,6 +214,27 @@ def test_consistent_tables_have_their_margins():
     assert fixed.sum(axis=1) == pytest.approx(rows) and fixed.sum(axis=0) == pytest.approx(columns)
 
 
+@pytest.mark.parametrize("spread", [0.1, 0.5])
+def test_the_spread_of_weights_is_told_from_noise(spread):
+    rng, found, expected = np.random.default_rng(1), [], np.full((9, 9), 400.0)
+    for _ in range(60):
+        weights = estimates.consistent(rng.normal(0, spread, (9, 9)), np.zeros(9), np.zeros(9))
+        noise = estimates.consistent(rng.normal(0, 40.0, (9, 9)), np.zeros(9), np.zeros(9))
+        found.append(estimates.spread_of(400 * weights + noise, expected, 40.0, np.ones((9, 9), bool)))
+    kept = estimates.kept_of_noise(9, 9)
+    assert np.mean(found) == pytest.approx(spread**2 * kept, rel=0.2)
+
+
+def test_a_step_of_em_by_hand_and_nothing_is_learnt_of_pairs_without_answers():
+    spreads = estimates.Spreads(np.array([0, 1, 2, 3]))
+    weights = np.array([[0, 1.0, 5], [1, 0, 5], [5, 5, 0]])
+    information = np.array([[0, 3.0, 0], [3, 0, 0], [0, 0, 0]])
+    # Stiffness (3 + 1) / (3 · 1 + 1²) = 1, so the posterior's variance is 1 / (3 + 1).
+    spreads.learn(weights, information)
+    assert spreads.variances[0, 1] == spreads.variances[1, 0] == pytest.approx(1.25)
+    assert spreads.variances[0, 2] == 1
+
+
 def test_one_question_has_no_pairs():
     gate = SimpleNamespace(left=Fraction(1))
     with pytest.raises(ValueError, match="two questions"):
