@@ -67,9 +67,9 @@ def scores(codes: np.ndarray, record: np.ndarray, rho: float, seed: int) -> list
     return [same.sum(), both, same.all(axis=1).sum(), logits, len(found.codes), gate.heard]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def least_share(times: int, of: int) -> float:
-    """The least probability of an event that was seen so many times, one-sided, SURE / 2 (Clopper-Pearson)."""
+    """The least probability of an event seen so many times, one-sided at SURE / 2 (Clopper-Pearson)."""
     if times == 0:
         return 0.0
     seen = np.arange(times, of + 1)
