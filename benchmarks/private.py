@@ -1,61 +1,101 @@
-"""Print how near private releases come to a bootstrap, by how their pair tables are chosen.
+"""Print how near releases with a guarantee come: the one table that README and docs speak from.
 
-Data sets are given as coded records, each with its codebook beside it (records.parquet, records.json).
-Run: python benchmarks/private.py [--epsilon 1] [--delta 1e-5] [--threads 2] records.parquet …
+Every number is the mean of five releases, ± its standard error. Those of d are multiples of the mean of five
+bootstrap resamples; total variation distances are themselves. Data sets are given as coded records, each with
+its codebook beside it (records.parquet, records.json). Each release is a line of a file; run again, only
+those that it lacks are made, and the table is of all it has of the data sets, recipes and ε that were named.
+
+Run: python benchmarks/private.py --lines lines.jsonl [--epsilons .3 1 3 10] [--recipe JSON --called NAME]
+    [--releases 5] [--threads 2] records.parquet …
 """
 
 import argparse
-from functools import partial
+import json
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
-from stationary import SEEDS, coded, distances, ideal, row, timed
+from stationary import coded, timed
 
-from modp.crosstabs.pairs import crosstab
-from modp.models.private import budget, release
-from modp.models.private.recipe import Selection
+from modp.measures.variation import KEYS, ideal, nearness
+from modp.models.family import Work
+from modp.models.private.fitting import spent
+from modp.models.private.recipe import PrivateRecipe
 from modp.survey.records import Records
 
-RELEASES = 3
+RELEASES = BOOTSTRAPS = 5
+DELTA = 1e-5
 
 
-def compare(path: Path, epsilon: float, delta: float, threads: int) -> None:
-    records = coded(path)
-    starts, n, true = records.block_starts, len(records), crosstab(records, threads)
+def read(lines: Path) -> dict[str, dict[str, object]]:
+    """The lines so far, by what each is of."""
+    if not lines.exists():
+        return {}
+    return {line["of"]: line for line in map(json.loads, lines.read_text(encoding="utf-8").splitlines())}
 
-    def measured(some: Records) -> np.ndarray:
-        return distances(true, crosstab(some, threads) * (n / len(some)), starts)[:3]
 
-    best = ideal(records, measured)
-    for selection in get_args(Selection):
-        found, processors = [], []
-        settings = release.Settings(selection=selection)
-        for seed in range(RELEASES):
-            gate = budget.Gate(true, starts, budget.rho_of(epsilon, delta), np.random.default_rng(seed))
-            zeros, quiet = records.codebook.stated_zeros, lambda _: None
-            work = partial(release.release, gate, starts, zeros, settings, seed, threads, quiet)
-            _, processor, released = timed(work)
-            found.append(measured(records.of(released.codes)) / best)
-            processors.append(processor)
-        spread = float(np.std(found, axis=0, ddof=1)[0])
-        mean = np.mean(found, axis=0).tolist()
-        tables = len(released.history) - 1
-        row(path.stem, f"{n:,}", f"{epsilon:g}", selection, tables, *mean, spread, np.mean(processors))
+def note(lines: Path, found: dict[str, dict[str, object]], of: str, **values: object) -> dict[str, object]:
+    found[of] = {"of": of, **values}
+    with lines.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(found[of]) + "\n")
+    return found[of]
+
+
+def best(lines: Path, found: dict, name: str, records: Records, threads: int) -> np.ndarray:
+    of = f"{name}, bootstrap"
+    if of not in found:
+        values = ideal(records, BOOTSTRAPS, np.random.default_rng(0), threads)
+        note(lines, found, of, measures=values.tolist())
+    return np.array(found[of]["measures"])
+
+
+def release(records: Records, recipe: PrivateRecipe, name: str, seed: int, threads: int) -> dict[str, object]:
+    work = Work(name, seed, threads)
+    _, processor, (released, gate) = timed(lambda: spent(records, recipe, work))
+    measured = nearness(records, records.of(released.codes), threads)
+    tables, choices = len(released.history) - 1, sum("choice" in line.asked for line in gate.ledger)
+    return {"measures": measured.tolist(), "tables": tables, "choices": choices, "processor": processor}
+
+
+def row(name: str, epsilon: float, text: str, made: list[dict], ideal: np.ndarray) -> None:
+    values = np.array([line["measures"] for line in made])
+    values[:, :6] /= ideal[:6]
+    means = values.mean(axis=0)
+    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.full(8, np.nan)
+    cells = [f"{m:.2f} ± {e:.2f}" for m, e in zip(means[:6], errors[:6], strict=True)]
+    cells += [f"{m:.4f} ± {e:.4f}" for m, e in zip(means[6:], errors[6:], strict=True)]
+    processor = np.mean([line["processor"] for line in made])
+    facts = [name, f"{epsilon:g}", text, len(made), made[0]["tables"], *cells, f"{processor:.0f}"]
+    print("|", " | ".join(map(str, facts)), "|", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", nargs="+", type=Path)
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--delta", type=float, default=1e-5)
+    parser.add_argument("--lines", type=Path, required=True)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1, 3, 10])
+    parser.add_argument(
+        "--recipe", type=json.loads, default={}, help="what differs from the defaults, as JSON"
+    )
+    parser.add_argument("--called", default="default", help="what the recipe is called in the lines")
+    parser.add_argument("--releases", type=int, default=RELEASES)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
-    print(f"d over all cells over that of a bootstrap (mean of {SEEDS}); mean of {RELEASES} releases\n")
-    print("| data | records | epsilon | selection | pair tables | median | mean | r.m.s. |", end="")
-    print(" s.d. of the median | processor s |\n|---|--:|--:|---|" + "--:|" * 6)
+    found, threads = read(arguments.lines), arguments.threads
+    heads = ["data", "ε", "recipe", "releases", "pair tables", *KEYS, "processor s"]
+    print("|", " | ".join(heads), "|\n|" + "---|" * len(heads), flush=True)
     for path in arguments.records:
-        compare(path, arguments.epsilon, arguments.delta, arguments.threads)
+        records, name = coded(path), path.stem
+        ends = best(arguments.lines, found, name, records, threads)
+        for epsilon in arguments.epsilons:
+            given = {"epsilon": epsilon, "delta": DELTA, "noise": "seeded", "public_edges": True}
+            recipe = PrivateRecipe(**given | arguments.recipe)
+            made = []
+            for seed in range(arguments.releases):
+                of = f"{name}, {epsilon:g}, {arguments.called}, {seed}"
+                if of not in found:
+                    note(arguments.lines, found, of, **release(records, recipe, name, seed, threads))
+                made.append(found[of])
+            row(name, epsilon, arguments.called, made, ends)
 
 
 if __name__ == "__main__":

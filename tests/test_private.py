@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,8 +23,9 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
 from modp.models.family import Work
-from modp.models.private import FAMILY, budget, fitting, release
+from modp.models.private import FAMILY, budget, estimates, fitting, public, release
 from modp.models.private.guarantee import guarantee
+from modp.models.private.noise import Seeded
 from modp.models.private.recipe import PrivateRecipe
 from modp.models.stationary import model as stationary
 from modp.pipeline.params import Params
@@ -34,6 +36,10 @@ NOTHING = np.zeros((9, 9), bool)
 QUICK = release.Settings(sweeps=4, last_sweeps=10, chains=2000)
 
 
+def seeded(seed: int) -> Seeded:
+    return Seeded(np.random.default_rng(seed))
+
+
 def changed(settings: release.Settings, **values: object) -> release.Settings:
     return settings.model_copy(update=values)
 
@@ -41,7 +47,7 @@ def changed(settings: release.Settings, **values: object) -> release.Settings:
 def released(
     records, rho=10.0, settings=QUICK, noise=1, seed=1, threads=1, excluded=NOTHING, kind=budget.Gate
 ):
-    gate = kind(crosstab(records), STARTS, rho, np.random.default_rng(noise))
+    gate = kind(crosstab(records), STARTS, rho, seeded(noise))
     return release.release(gate, STARTS, excluded, settings, seed, threads, lambda _: None), gate
 
 
@@ -126,7 +132,7 @@ def test_a_large_table_that_is_far_from_independent_does_not_carry_the_fit_away(
     same = np.repeat(np.arange(40), 5_000)
     codes = np.column_stack([same, same, same % 2]).astype(np.int16)
     starts = np.array([0, 40, 80, 82])
-    gate = budget.Gate(crosstab(records_of(codes, (40, 40, 2))), starts, 100.0, np.random.default_rng(1))
+    gate = budget.Gate(crosstab(records_of(codes, (40, 40, 2))), starts, 100.0, seeded(1))
     found = release.release(gate, starts, np.zeros((82, 82), bool), QUICK, 1, 2, lambda _: None)
     shares = np.bincount(found.codes[:, 0], minlength=40) / len(found.codes)
     assert shares.min() > 0.5 / 40 and shares.max() < 2 / 40
@@ -174,7 +180,7 @@ def test_groups_that_no_sweep_connects_get_their_shares():
     excluded[[0, 3, 1, 2], [3, 0, 2, 1]] = True
     answers = (np.arange(5000) % 10 < 2).astype(np.int16)
     counts = crosstab(records_of(np.column_stack([answers, answers]), (2, 2)))
-    gate = budget.Gate(counts, starts, 1000.0, np.random.default_rng(1))
+    gate = budget.Gate(counts, starts, 1000.0, seeded(1))
     found = release.release(gate, starts, excluded, QUICK, 1, 1, lambda _: None)
     assert (found.codes[:, 0] == found.codes[:, 1]).all()
     assert found.codes[:, 0].mean() == pytest.approx(0.2, abs=0.01)
@@ -189,7 +195,7 @@ def test_same_seed_same_records_on_any_number_of_threads():
 
 def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
     sigmas = np.array([50.0, 50, 50, 1e-3])
-    found = release.positive(np.array([-80.0, 0, 1000, 7]), sigmas, 10_000)
+    found = estimates.positive(np.array([-80.0, 0, 1000, 7]), sigmas, 10_000)
     assert 0 <= found[0] < found[1] < 30  # far below the noise: rare, not negative and not half the noise
     assert found[2] == pytest.approx(1000, rel=0.03) and found[3] == pytest.approx(7, rel=0.03)
 
@@ -197,15 +203,36 @@ def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
 def test_a_noisy_table_is_shifted_to_its_margins_by_hand():
     table = np.array([[3.0, 1], [2, 4]])
     # Rows are off by +2 and 0, columns by +1 and +1, all by +2: each cell gets 2/2 or 0, + 1/2, - 2/4.
-    assert release.consistent(table, np.array([6.0, 6]), np.array([6.0, 6])).tolist() == [[4, 2], [2, 4]]
+    assert estimates.consistent(table, np.array([6.0, 6]), np.array([6.0, 6])).tolist() == [[4, 2], [2, 4]]
 
 
 def test_consistent_tables_have_their_margins():
     rng = np.random.default_rng(1)
     table, rows, columns = rng.normal(size=(4, 3)), rng.random(4), rng.random(3)
     columns *= rows.sum() / columns.sum()
-    fixed = release.consistent(table, rows, columns)
+    fixed = estimates.consistent(table, rows, columns)
     assert fixed.sum(axis=1) == pytest.approx(rows) and fixed.sum(axis=0) == pytest.approx(columns)
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.5])
+def test_the_spread_of_weights_is_told_from_noise(spread):
+    rng, found, expected = np.random.default_rng(1), [], np.full((9, 9), 400.0)
+    for _ in range(60):
+        weights = estimates.consistent(rng.normal(0, spread, (9, 9)), np.zeros(9), np.zeros(9))
+        noise = estimates.consistent(rng.normal(0, 40.0, (9, 9)), np.zeros(9), np.zeros(9))
+        found.append(estimates.spread_of(400 * weights + noise, expected, 40.0, np.ones((9, 9), bool)))
+    kept = estimates.kept_of_noise(9, 9)
+    assert np.mean(found) == pytest.approx(spread**2 * kept, rel=0.2)
+
+
+def test_a_step_of_em_by_hand_and_nothing_is_learnt_of_pairs_without_answers():
+    spreads = estimates.Spreads(np.array([0, 1, 2, 3]))
+    weights = np.array([[0, 1.0, 5], [1, 0, 5], [5, 5, 0]])
+    information = np.array([[0, 3.0, 0], [3, 0, 0], [0, 0, 0]])
+    # Stiffness (3 + 1) / (3 · 1 + 1²) = 1, so the posterior's variance is 1 / (3 + 1).
+    spreads.learn(weights, information)
+    assert spreads.variances[0, 1] == spreads.variances[1, 0] == pytest.approx(1.25)
+    assert spreads.variances[0, 2] == 1
 
 
 def test_one_question_has_no_pairs():
@@ -225,11 +252,16 @@ def step(folder: Path, name: str, **options: object) -> int:
         return main([name, *given])
 
 
-def fit(folder: Path, recipe: PrivateRecipe, codebook: Codebook | None = None) -> int:
+def fit(
+    folder: Path,
+    recipe: PrivateRecipe,
+    codebook: Codebook | None = None,
+    codes: np.ndarray | None = None,
+) -> int:
     """Write a small table, fit a model to it."""
     some = correlated(1500)
     codebook = codebook or some.codebook
-    Records(some.codes, codebook).write(folder / "records.parquet")
+    Records(some.codes if codes is None else codes, codebook).write(folder / "records.parquet")
     (folder / "codebook.json").write_text(codebook.to_json())
     files = {"weights": "model.safetensors", "history": "history.parquet", "plot": "plot.csv"}
     return step(folder, "fit", model=recipe.model_dump_json(), **files)
@@ -241,6 +273,68 @@ def draw(folder: Path) -> bytes:
     out = {"weights": "model.safetensors", "family": "private", "row": row, "out": "synthetic.parquet"}
     assert step(folder, "draw", **out) == 0
     return (folder / "synthetic.parquet").read_bytes()
+
+
+@pytest.mark.pipeline
+def test_the_fit_step_writes_the_same_bytes_for_neighbours_with_the_same_answers(tmp_path, monkeypatch):
+    # Through the command line, with the files and the log it writes: all it knows of the records is answers.
+    answers = []
+
+    def noting(*given):
+        answers.append(Noting(*given))
+        return answers[-1]
+
+    files = ("model.safetensors", "history.parquet", "plot.csv", "fit.log")
+    written = []
+    for number, codes in enumerate((correlated(1500).codes, correlated(1500).codes[1:])):
+        kind = noting if number == 0 else lambda *given: Repeating(answers[0].answers, *given)
+        monkeypatch.setattr(fitting.budget, "Gate", kind)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert fit(folder, RECIPE, codes=codes) == 0
+        written.append([(folder / file).read_bytes() for file in files])
+    assert written[0][:3] == written[1][:3]
+    times = r"\d{4}-\S+Z|[\d.]+ s\b"
+    one, other = (re.sub(times, "", of[3].decode()) for of in written)
+    assert one == other and "pair tables" in one
+
+
+def start_from(records, rho, **others):
+    start = public.start_of(records, NOTHING, 1, 1)
+    gate = budget.Gate(crosstab(others["true"]), STARTS, rho, seeded(1))
+    return release.release(gate, STARTS, NOTHING, QUICK, 1, 1, lambda _: None, start)
+
+
+def test_a_public_table_that_fits_says_what_noise_hides_and_one_that_does_not_is_overcome():
+    records, rho = correlated(3000), 0.002
+    true = crosstab(records)
+
+    def far(found):
+        return np.abs(crosstab(records.of(found.codes)) * (3000 / len(found.codes)) - true).sum()
+
+    alone = far(released(records, rho)[0])
+    assert far(start_from(correlated(4000), rho, true=records)) < 0.7 * alone
+    unlike = records.of(np.random.default_rng(1).permuted(records.codes, axis=0))
+    sure = far(released(records, 100.0)[0])
+    assert far(start_from(unlike, 100.0, true=records)) < 1.5 * sure + 100
+
+
+@pytest.mark.pipeline
+def test_a_public_table_is_named_by_its_folder_and_refused_under_another_codebook(tmp_path):
+    other, recipe = tmp_path / "other", RECIPE.model_copy(update={"public": "other"})
+    assert fit(tmp_path, recipe) == 1
+    assert "has no records.parquet" in (tmp_path / "fit.log").read_text()
+    other.mkdir()
+    some = correlated(900)
+    some.write(other / "records.parquet")
+    (other / "codebook.json").write_text(some.codebook.to_json())
+    assert fit(tmp_path, recipe) == 0
+    plain = codebook_of(3, 2, 4)
+    category = replace(plain.questions[0].categories[0], values="9")
+    question = replace(plain.questions[0], categories=(category, *plain.questions[0].categories[1:]))
+    codebook = replace(plain, questions=(question, *plain.questions[1:]))
+    assert fit(tmp_path, recipe, codebook) == 1
+    assert "under another codebook" in (tmp_path / "fit.log").read_text()
 
 
 @pytest.mark.pipeline
@@ -310,8 +404,11 @@ def test_the_trace_along_epsilon_compares_with_bootstrap_and_independence(tmp_pa
         assert main(["epsilon", *common, *grid, *out]) == 0
     table = pd.read_parquet(tmp_path / "epsilon.parquet")
     assert table["epsilon"].tolist() == [0.1, 50.0] and (table["rho"] > 0).all()
-    assert table["mean_abs"][1] < table["mean_abs"][0]
-    assert table["mean_abs"][1] < 2.5 < table["independent_mean_abs"][1]
+    assert table["all.mean_abs"][1] < table["all.mean_abs"][0]
+    assert table["all.mean_abs"][1] < 2.5 < table["independent.all.mean_abs"][1]
+    assert (table["releases"] == 5).all() and (table["all.mean_abs.error"] > 0).all()
+    assert table["pair_tvd"][1] < table["independent.pair_tvd"][1]
+    assert table["three_way_tvd"][1] < table["three_way_tvd"][0]
     assert (tmp_path / "epsilon.png").read_bytes().startswith(b"\x89PNG")
 
 

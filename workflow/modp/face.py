@@ -397,6 +397,7 @@ class Private(FittedModel):
         name: str = "private",
         threads: int | None = None,
         progress: bool = False,
+        public: Records | None = None,
         **recipe: object,
     ) -> Self:
         """Spend a budget on noisy crosstabs, fit a model to these alone, draw the table.
@@ -409,6 +410,7 @@ class Private(FittedModel):
         epsilon, delta : of differential privacy, with or without any one record; epsilon at most 100
         seed : of everything but the noise, which comes from the operating system and cannot be repeated
         name, threads, progress : as in :meth:`Stationary.fit`
+        public : records that are no secret, under the same codebook, to start from
         recipe : further keys of :class:`modp.models.private.recipe.PrivateRecipe`, as in params.yaml:
             ``selection="adaptive"``, ``public_edges=True``; ``noise="seeded"`` for tests, which anybody who
             knows the seed can take away
@@ -416,11 +418,14 @@ class Private(FittedModel):
         Raises
         ------
         InputError
-            if the codebook holds decile edges that are not said to be public; if a key is unknown or its
-            value cannot be used
+            if the codebook holds decile edges that are not said to be public; if ``public`` is under
+            another codebook; if a key is unknown or its value cannot be used
         """
-        keys = {"epsilon": epsilon, "delta": delta, **recipe}
-        return cls._fitted(records, _work(name, seed, threads, progress=progress), keys)
+        if public and public.codebook.digest != records.codebook.digest:
+            raise InputError("public records must be under the codebook of the true ones")
+        keys = {"epsilon": epsilon, "delta": delta, "public": "public records" if public else None, **recipe}
+        work = replace(_work(name, seed, threads, progress=progress), public=public)
+        return cls._fitted(records, work, keys)
 
     def sample(
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int = 0

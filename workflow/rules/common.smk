@@ -121,6 +121,12 @@ def fitted_elsewhere(model):
     return [f"{folder}/model.safetensors"] if folder else []
 
 
+def public_table(model):
+    """The coded records of a public data set that a model with a guarantee starts from."""
+    folder = getattr(PARAMS.models[model], "public", None)
+    return [f"{folder}/records.parquet", f"{folder}/codebook.json"] if folder else []
+
+
 def family_of(name):
     """The name of a model's or row's family, for the command line."""
     return PARAMS.family_of(name).name

@@ -5,6 +5,7 @@ rule epsilon_of:
         dataset=DATASET_YAML,
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
+        public=lambda w: public_table(w.model),
         code=code_of("epsilon"),
     output:
         table=f"{RESULTS}/epsilon/{{model}}.parquet",

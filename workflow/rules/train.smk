@@ -5,6 +5,7 @@ rule fit:
         codebook=rules.code.output.codebook,
         fitted=lambda w: fitted_elsewhere(w.model),
         design=lambda w: design(w.model),
+        public=lambda w: public_table(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",

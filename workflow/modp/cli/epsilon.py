@@ -10,17 +10,16 @@ import pandas as pd
 from modp.base import seeds
 from modp.base.config import check, load
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, work_of
-from modp.crosstabs.pairs import crosstab
+from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, work_of
 from modp.draws import independent
 from modp.figures import epsilon, style
-from modp.measures import accuracy
-from modp.measures.table import measures_of
+from modp.measures import variation
 from modp.models.private.fitting import spent
 from modp.models.private.recipe import PrivateRecipe
 from modp.pums.where import Dataset
+from modp.survey.records import Records
 
-BOOTSTRAPS = 5
+RELEASES = BOOTSTRAPS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,36 +34,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Fit at every epsilon, compare with bootstrap resamples, write and draw."""
+    """Release at every epsilon several times, compare with bootstrap resamples, write and draw."""
     records = coded(options.records, options.codebook)
-    n, true = len(records), crosstab(records, options.threads)
-    keys = [measure.key for measure in measures_of("d")]
-
-    def found(codes: np.ndarray) -> np.ndarray:
-        near = accuracy.compared(true, crosstab(records.of(codes), options.threads), n, len(codes))
-        return np.array([near.measures[key] for key in keys])
-
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
-    ideal = np.mean([found(records.codes[rng.integers(0, n, n)]) for _ in range(BOOTSTRAPS)], axis=0)
-    shuffled = found(independent.shuffled(records.codes, rng)) / ideal
+    ideal = variation.ideal(records, BOOTSTRAPS, rng, options.threads)
+    shuffled = records.of(independent.shuffled(records.codes, rng))
+    apart = _measured(records, shuffled, ideal, options.threads)
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateRecipe, f"model {options.name}")
-        name = f"{options.name}, epsilon {value:g}"
-        released, gate = spent(records, recipe, replace(work_of(options, log), name=name))
-        ratios = found(released.codes) / ideal
-        lines.append(
-            {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho)}
-            | dict(zip(keys, ratios, strict=True))
-            | {f"independent_{key}": ratio for key, ratio in zip(keys, shuffled, strict=True)}
-        )
-        log(f"{name}: median |ln ratio| {ratios[0]:.2f} x a bootstrap's")
+        public = public_of(recipe, records.codebook, options.name)
+        found = []
+        for number in range(1, RELEASES + 1):
+            name = f"{options.name}, epsilon {value:g}, release {number}"
+            work = replace(work_of(options, log), name=name, public=public)
+            released, gate = spent(records, recipe, work)
+            found.append(_measured(records, records.of(released.codes), ideal, options.threads))
+        means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(RELEASES)
+        line = {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho), "releases": RELEASES}
+        for key, mean, error, far in zip(variation.KEYS, means, errors, apart, strict=True):
+            line |= {key: mean, f"{key}.error": error, f"independent.{key}": far}
+        lines.append(line)
+        log(f"{options.name}, epsilon {value:g}: median {means[0]:.2f} ± {errors[0]:.2f} x a bootstrap's")
     table = pd.DataFrame(lines)
     with written(options.table) as path:
         table.to_parquet(path, index=False)
-    title = f"{load(options.dataset, Dataset).title}\n{options.name}, {n:,} records"
+    title = f"{load(options.dataset, Dataset).title}\n{options.name}, {len(records):,} records"
     figure = epsilon.draw(table, title)
     style.settle(figure)
     for target in options.out:
         with written(target) as path:
             style.save(figure, path)
+
+
+def _measured(true: Records, other: Records, ideal: np.ndarray, threads: int) -> np.ndarray:
+    """Measures in the order of ``KEYS``: those of d as multiples of a bootstrap's, the others themselves."""
+    measured = variation.nearness(true, other, threads)
+    of_d = np.array(["tvd" not in key for key in variation.KEYS])
+    return np.where(of_d, measured / np.where(of_d, ideal, 1), measured)

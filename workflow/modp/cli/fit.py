@@ -2,11 +2,12 @@
 
 import argparse
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from modp.base.errors import InputError
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, recipe_of, work_of
+from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, recipe_of, work_of
 from modp.models.family import Family
 from modp.survey.codebook import Codebook
 
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         log(f"{options.name}: taken from {recipe.fitted}, without a fit")
         return
     work = work_of(options, log, options.weights.with_name(".checkpoint.safetensors"))
+    work = replace(work, public=public_of(recipe, records.codebook, options.name))
     fitted = family.fit(records, recipe, work)
     with written(options.history) as path:
         fitted.history.to_parquet(path, index=False)

@@ -93,6 +93,32 @@ def design_of(options: argparse.Namespace) -> Weights:
     return found
 
 
+def public_of(recipe: Recipe, codebook: Codebook, name: str) -> Records | None:
+    """Return the public records that a recipe names, if it does.
+
+    Raises
+    ------
+    InputError
+        if they are not there, or under another codebook
+    """
+    given = getattr(recipe, "public", None)
+    if not given:
+        return None
+    folder = Path(given)
+    if not ((folder / "records.parquet").is_file() and (folder / "codebook.json").is_file()):
+        raise InputError(
+            f"{name}: public: {folder} has no records.parquet with its codebook.json; name the results "
+            "folder of a data set that has been coded"
+        )
+    found = coded(folder / "records.parquet", folder / "codebook.json")
+    if found.codebook.digest != codebook.digest:
+        raise InputError(
+            f"{name}: public: {folder} is under another codebook; write 'codebook: {folder}/codebook.json' "
+            "in this data set's YAML, so that both have the same categories"
+        )
+    return found
+
+
 def read_drawn(path: Path, codebook: Codebook) -> Drawn:
     """Read a table that :func:`write_drawn` wrote."""
     of_records = [WEIGHT] if WEIGHT in pq.read_schema(path).names else []

@@ -14,15 +14,17 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
 
     Parameters
     ----------
-    table : columns epsilon and delta, median, mean_abs and rms as ratios, and independent_median …, the
-        ratios of records whose answers are independent
+    table : columns epsilon and delta; all.median, all.mean_abs and all.rms, means over releases, as ratios;
+        all.median.error …, their standard errors; and independent.all.median …, the ratios of records whose
+        answers are independent
     """
     figure, axis = style.single(title, 0.75)
     for measure, name in style.MEASURE_NAMES.items():
         colour = style.MEASURE_COLOURS[measure]
         mark = style.MEASURE_MARKS[measure]
-        axis.plot(table["epsilon"], table[measure], marker=mark, color=colour, label=name)
-        axis.axhline(table[f"independent_{measure}"].iloc[0], color=colour, linestyle=":", linewidth=1)
+        ratio, error = table[f"all.{measure}"], table[f"all.{measure}.error"]
+        axis.errorbar(table["epsilon"], ratio, error, marker=mark, color=colour, label=name, capsize=2)
+        axis.axhline(table[f"independent.all.{measure}"].iloc[0], color=colour, linestyle=":", linewidth=1)
     axis.plot([], [], color=style.GUIDE, linestyle=":", linewidth=1, label="independent answers")
     axis.axhline(1, color=style.GUIDE, linewidth=0.9, label="bootstrap resample", zorder=0)
     axis.set(xscale="log", yscale="log")
@@ -35,7 +37,8 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
     axis.set_xlabel(f"ε, with δ = {table['delta'].iloc[0]:g} (smaller is more private)")
     axis.set_ylabel("|ln ratio|, multiple of a bootstrap's")
     style.note(
-        axis, ", ".join(f"{e:g}: {r:.2f}×" for e, r in zip(table["epsilon"], table["median"], strict=True))
+        axis,
+        ", ".join(f"{e:g}: {r:.2f}×" for e, r in zip(table["epsilon"], table["all.median"], strict=True)),
     )
     figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=8)
     return figure

@@ -70,13 +70,15 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed, zeros and weights decide what comes out.
+    """How a piece of work is done. Of all this only name, seed, zeros, weights and public decide what comes out.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
     zeros : what counts as a structural zero, as in params.yaml
     weights : survey weights of the true records, for a model that is fitted to weighted counts
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
+    public : records that are no secret, under the same codebook, for families that start from such; None for
+        none
     """
 
     name: str
@@ -87,6 +89,7 @@ class Work:
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
     weights: np.ndarray | None = None
+    public: Records | None = None
 
 
 class Model(Protocol):

@@ -4,11 +4,7 @@ Two tables are neighbours if one has one record more than the other. Privacy is 
 concentrated differential privacy (zCDP; Bun and Steinke, 2016), whose ρ of several answers add up, also
 where a question depends on earlier answers. OpenDP translates ρ to (ε, δ).
 
-Counts are whole numbers and so is their noise (the discrete Gaussian of Canonne, Kamath and Steinke,
-2020): no low-order bits of floating-point numbers can give a count away. The noise is drawn from a table of
-probabilities in double precision with uniform numbers of 53 bits, which is off by less than 1e-12 in
-total variation a draw, 1e-7 over a hundred thousand cells of counts: small beside a δ of 1e-5, but not zero.
-Who knows the generator's seed can take the noise away.
+What is measured, and where noise comes from, are in :class:`Gate` and :mod:`modp.models.private.noise`.
 """
 
 import itertools
@@ -21,12 +17,13 @@ import numpy as np
 import opendp.prelude as opendp
 
 from modp.base.errors import InputError
-
-TAIL = 10.0
-"""Standard deviations beyond which noise is not drawn: a probability of 2e-23."""
+from modp.models.private.noise import Noise, contributed
 
 ROUNDED_UP = 1 + 2.0**-40
 """Noise is made so much wider, so that rounding never makes it narrower than paid for."""
+
+FINE = 1024
+"""Scores by which a pair is chosen are whole numbers of so many parts of a record."""
 
 
 def epsilon_of(rho: float, delta: float) -> float:
@@ -35,19 +32,9 @@ def epsilon_of(rho: float, delta: float) -> float:
     The tight conversion of Canonne, Kamath and Steinke (2020, Corollary 13), from OpenDP.
     """
     space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=float)
-    with _Contributed():
+    with contributed():
         measured = opendp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
         return opendp.c.make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
-
-
-class _Contributed:
-    """Allows OpenDP's contributed components for a moment."""
-
-    def __enter__(self) -> None:
-        opendp.enable_features("contrib")
-
-    def __exit__(self, *_: object) -> None:
-        opendp.disable_features("contrib")
 
 
 def rho_of(epsilon: float, delta: float) -> float:
@@ -67,13 +54,9 @@ def rho_of(epsilon: float, delta: float) -> float:
     return low
 
 
-def discrete_gaussian(sigma: float, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers with probability ∝ exp(-x²/2σ²): int64 of the given shape."""
-    reach = math.ceil(TAIL * sigma) + 1
-    support = np.arange(-reach, reach + 1)
-    cumulative = np.cumsum(np.exp(-(support**2) / (2 * sigma**2)))
-    at = np.searchsorted(cumulative, rng.random(shape) * cumulative[-1], side="right")
-    return support[np.minimum(at, len(support) - 1)]
+def interaction(table: np.ndarray) -> np.ndarray:
+    """Return a table (a, b) without what its row and column sums say: its rows and columns sum to 0."""
+    return table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
 
 
 @dataclass(frozen=True)
@@ -91,9 +74,7 @@ class Gate:
     was paid, and ``left`` says what can still be. Payments are fractions, so that they add up exactly.
     """
 
-    def __init__(
-        self, counts: np.ndarray, block_starts: np.ndarray, rho: float | Fraction, rng: np.random.Generator
-    ):
+    def __init__(self, counts: np.ndarray, block_starts: np.ndarray, rho: float | Fraction, noise: Noise):
         """Close the gate around a crosstab.
 
         Parameters
@@ -101,9 +82,9 @@ class Gate:
         counts : int64 (K, K), the true records' crosstab
         block_starts : shape (Q + 1,)
         rho : the whole budget, in zCDP
-        rng : of all noise; secret, if the noise is to hide anything
+        noise : of all answers; secret, if it is to hide anything
         """
-        self._counts, self._rng = np.array(counts, np.int64), rng
+        self._counts, self._noise = np.array(counts, np.int64), noise
         self._blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
         self.rho = self.left = Fraction(rho)
         self.ledger: list[Spent] = []
@@ -118,20 +99,33 @@ class Gate:
         counts : int64 (K,), with noise, so they may be negative
         sigma : standard deviation of the noise in each
         """
-        sigma = self._pay("all one-way tables", rho, math.sqrt(len(self._blocks)))
-        return np.diag(self._counts) + discrete_gaussian(sigma, (len(self._counts),), self._rng), sigma
+        return self._measured("all one-way tables", np.diag(self._counts), len(self._blocks), rho)
 
     def pair(self, first: int, second: int, rho: Fraction) -> tuple[np.ndarray, float]:
-        """Count the pairs of answers to two questions, in one of whose cells a record is.
+        """Measure the interaction of two questions: their pair table less what its row and column sums say.
+
+        Of a table T of shape (a, b) it is measured a b times: a b T less a times the row sums, less b times
+        the column sums, plus the total. These are whole numbers. One record, in cell (i, j), changes
+        them by (a [i = k] - 1)(b [j = l] - 1) in cell (k, l), a vector of squared length a (a - 1) b (b - 1)
+        whatever the cell; and discrete Gaussian noise on whole numbers of a known L2 sensitivity is
+        zCDP (Canonne, Kamath and Steinke, 2020, Theorem 14). Dividing by a b, and taking out of the
+        noise what it has in the sums, where the answer is known to be 0, is post-processing. T itself has
+        a sensitivity of 1, its interaction of √f, f = (1 - 1/a)(1 - 1/b): for the same price its noise has f
+        times the variance (residual queries, as in ResidualPlanner, arXiv 2305.08175).
 
         Returns
         -------
-        counts : int64, a row for each category of ``first``, with noise
-        sigma : standard deviation of the noise in each
+        interaction : float64 (a, b), whose rows and columns sum to 0
+        sigma : standard deviation of the noise in every direction of such tables; √f σ in a cell
         """
-        sigma = self._pay(f"pair {first}, {second}", rho, 1.0)
         table = self._counts[self._blocks[first], self._blocks[second]]
-        return table + discrete_gaussian(sigma, table.shape, self._rng), sigma
+        a, b = table.shape
+        if min(a, b) < 2:
+            raise ValueError("a question with one category has no interactions")
+        whole = a * b * table - a * table.sum(axis=1, keepdims=True) - b * table.sum(axis=0) + table.sum()
+        squared = a * (a - 1) * b * (b - 1)
+        noisy, sigma = self._measured(f"pair {first}, {second}", whole, squared, rho)
+        return interaction(noisy / (a * b)), sigma / (a * b)
 
     def worst(
         self, expected: np.ndarray, pairs: Sequence[tuple[int, int]], handicaps: np.ndarray, rho: Fraction
@@ -139,8 +133,9 @@ class Gate:
         """Choose a pair of questions whose table is far from what is expected.
 
         The exponential mechanism (McSherry and Talwar, 2007) by Gumbel noise, with the sum of absolute
-        deviations less a handicap as the score, which one record changes by at most one. With its ε it
-        is ε²/8-zCDP (Cesar and Rogers, 2021).
+        deviations less a handicap as the score, which one record changes by at most one: it is in one cell.
+        Scores are whole numbers, 1,024 to a record, so that this is exact. With its ε it is ε²/8-zCDP (Cesar
+        and Rogers, 2021).
 
         Parameters
         ----------
@@ -151,14 +146,23 @@ class Gate:
         -------
         index into ``pairs``
         """
-        self._pay("choice of a pair", rho, 1.0)
-        scale = 2 / math.sqrt(8 * float(rho)) * ROUNDED_UP
-        away = np.abs(self._counts - expected)
-        scores = np.array([away[self._blocks[q], self._blocks[r]].sum() for q, r in pairs]) - handicaps
-        return int(np.argmax(scores + scale * self._rng.gumbel(size=len(scores))))
+        self._pay("choice of a pair", rho)
+        scale = 2 * FINE / math.sqrt(8 * float(rho)) * ROUNDED_UP
+        away = np.abs(FINE * self._counts - np.rint(FINE * expected).astype(np.int64))
+        scores = np.array([away[self._blocks[q], self._blocks[r]].sum() for q, r in pairs])
+        return self._noise.highest(scores - np.rint(FINE * handicaps).astype(np.int64), scale, FINE, rho)
 
-    def _pay(self, asked: str, rho: Fraction, sensitivity: float) -> float:
-        """Take ρ from the budget; return the σ of Gaussian noise that it buys."""
+    def _measured(
+        self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
+    ) -> tuple[np.ndarray, float]:
+        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
+        self._pay(asked, rho)
+        sensitivity = math.nextafter(math.sqrt(squared), math.inf)
+        sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
+        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
+
+    def _pay(self, asked: str, rho: Fraction) -> None:
+        """Take ρ from the budget."""
         if rho <= 0:
             raise ValueError("an answer costs something")
         if rho > self.left:
@@ -168,4 +172,3 @@ class Gate:
             )
         self.left -= rho
         self.ledger.append(Spent(asked, rho))
-        return sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP

@@ -11,7 +11,8 @@ from modp.base.errors import InputError
 from modp.base.progress import Progress
 from modp.crosstabs.pairs import crosstab
 from modp.models.family import Fitted, Work
-from modp.models.private import budget, release
+from modp.models.private import budget, noise, release
+from modp.models.private.public import start_of
 from modp.models.private.recipe import PrivateRecipe, Spending
 from modp.models.stationary.model import Stationary, loaded
 from modp.survey.codebook import Codebook
@@ -79,15 +80,18 @@ def spent(records: Records, recipe: PrivateRecipe, work: Work) -> tuple[release.
     codebook, name = records.codebook, work.name
     _refuse_private_edges(codebook, recipe, name)
     secret = recipe.noise == "secret"
-    noise = np.random.default_rng() if secret else seeds.generator(work.seed, "noise", name)
+    source = noise.Secret() if secret else noise.Seeded(seeds.generator(work.seed, "noise", name))
     rho = budget.rho_of(recipe.epsilon, recipe.delta)
-    gate = budget.Gate(crosstab(records, work.threads), codebook.block_starts, rho, noise)
+    gate = budget.Gate(crosstab(records, work.threads), codebook.block_starts, rho, source)
     del records  # nothing but the gate knows them from here on
     settings = release.Settings(**recipe.model_dump(include=set(Spending.model_fields)))
-    seed = seeds.integer(work.seed, "fit_private", name)
+    seed, zeros = seeds.integer(work.seed, "fit_private", name), codebook.stated_zeros
+    start = None
+    if work.public:
+        start = start_of(work.public, zeros, seeds.integer(seed, "public"), work.threads)
     with _Progress(name, work.log, "table") as progress:
         found = release.release(
-            gate, codebook.block_starts, codebook.stated_zeros, settings, seed, work.threads, progress
+            gate, codebook.block_starts, zeros, settings, seed, work.threads, progress, start
         )
     return found, gate
 

@@ -11,14 +11,13 @@ GUARANTEE = (
     "most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
     "One record is protected, not a household: for four people of one the factor is the fourth power.",
     "Taken to be public: the questions and their categories, the structural zeros that the question set "
-    "states{edges}. Nothing else was taken from the true records but through a counted budget.",
+    "states{edges}{public}. Nothing else was taken from the true records but through a counted budget.",
     "What was measured of the table, and every other file of this run, was computed from the true records "
     "and is not covered: it is for who holds these. Each further release from the same records adds to ε "
     "and δ.",
 )
 NOISE = {
-    "secret": "The noise was drawn from the operating system's entropy, through a generator that is not "
-    "made for cryptography.",
+    "secret": "The noise was drawn from the operating system's entropy, by OpenDP's exact samplers.",
     "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
     "then nothing is guaranteed. Before a release set `noise: secret` in `params.yaml`.",
 }
@@ -36,5 +35,6 @@ def guarantee(recipe: PrivateRecipe) -> list[str]:
         "delta": recipe.delta,
         "factor": math.exp(recipe.epsilon),
         "edges": edges,
+        "public": f", and the table that the model starts from, {recipe.public}" if recipe.public else "",
     }
     return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[recipe.noise]]

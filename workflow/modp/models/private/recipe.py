@@ -15,7 +15,7 @@ class Spending(Strict):
     """On what a budget is spent: which pair tables, how many, and the chains that help to choose them."""
 
     selection: Selection = "adaptive"
-    pairs: float = Field(default=4.0, gt=0)
+    pairs: float = Field(default=3.0, gt=0)
     chains: int = Field(default=6000, ge=100)
 
 
@@ -30,13 +30,16 @@ class PrivateRecipe(Recipe, Spending):
     with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
     another year's file for instance. ``noise: secret`` draws the noise from the operating system's
     entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
-    it away. ``chains`` bounds their number while pairs are chosen.
+    it away. ``chains`` bounds their number while pairs are chosen. ``public`` names the results folder of a
+    data set that is public and under the same codebook (``codebook`` in the dataset YAML), last year's for
+    instance: the model starts from its records, which costs nothing.
     """
 
     family: Literal["private"] = "private"
     epsilon: float = Field(gt=0, le=100)
     delta: float = Field(gt=0, lt=1)
     public_edges: bool = False
+    public: str | None = None
     noise: Literal["secret", "seeded"] = "secret"
     fitted: None = None  # its one table is of the people whom it was fitted to
 

@@ -1,9 +1,10 @@
 """The stationary model with a formal guarantee: fitted to noisy tables alone.
 
 What is known of the true records are answers of a :class:`modp.models.private.budget.Gate`. All one-way
-tables are measured, then some or all pair tables. Weights exist only for measured pairs, and a normal prior
-keeps them small where a cell is no larger than its noise; so what was not measured is as if independent
-given the rest, which is maximum entropy. Adaptive selection follows MWEM (Hardt, Ligett and McSherry, 2012)
+tables are measured, then the interactions of some or all pairs of questions. Weights exist only for measured
+pairs, and a prior, whose scale is learnt for each pair from the noisy answers, keeps them small where a cell
+is no larger than its noise; so what was not measured is as if independent given the rest, which is maximum
+entropy. Adaptive selection follows MWEM (Hardt, Ligett and McSherry, 2012)
 and AIM (McKenna et al., 2022): fit, let the gate choose a pair that the fit gets wrong, measure it.
 """
 
@@ -18,8 +19,10 @@ from pydantic import ConfigDict
 
 from modp.base import seeds
 from modp.crosstabs import pairs
-from modp.draws import exchange, fresh, sweeps
-from modp.models.private.budget import Gate
+from modp.draws import balanced, exchange, fresh, sweeps
+from modp.models.private.budget import Gate, interaction
+from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of
+from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
@@ -35,32 +38,39 @@ class Settings(Spending):
     choices : share for choosing pairs, if they are chosen
     pairs : how many pairs are chosen, in multiples of the number of questions
     at_once : how many are chosen between two fits
-    spread : standard deviation of the prior of a weight
     sweeps : between two choices
     margin_step, pair_step, rare_power, most_pair_step, momentum : as in
         :class:`modp.models.stationary.matching.Settings`
-    last_sweeps : of each of the two fits to all that was measured; weights are averaged over the second
+    last_sweeps : of each of the two fits to all that was measured
+    last_steps : factors of the steps in the second of these, each for as many of its sweeps; weights and
+        expected counts are averaged over its last third
     chains : at most so many until the second of these, which has one a record
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    margins: Fraction = Fraction(3, 10)
+    margins: Fraction = Fraction(35, 100)
     choices: Fraction = Fraction(1, 10)
     at_once: int = 3
-    spread: float = 1.0
     margin_step: float = 0.2
     pair_step: float = 2.5
     most_pair_step: float = 0.3
     rare_power: float = 0.7
     momentum: float = 0.3
     sweeps: int = 8
-    last_sweeps: int = 20
+    last_sweeps: int = 60
+    last_steps: tuple[float, ...] = (1.0, 1.0, 1.0, 0.3, 0.1)
     exchanges: int = 3
 
 
 MOST_CHANGE = 1.0
 """Bound of a Newton step of a weight, before it is shortened."""
+
+LEARNT_EVERY = 4
+"""Sweeps after which the prior is learnt anew."""
+
+POOLED, APART = 4, 2
+"""States of the chains, so many sweeps apart, among whose records those released are chosen."""
 
 NOISE_SIZE = math.sqrt(2 / math.pi)
 """Mean absolute value of standard normal noise."""
@@ -105,6 +115,7 @@ def release(
     seed: int,
     threads: int,
     report: Callable[[Measured], None],
+    start: Start | None = None,
 ) -> Release:
     """Spend a gate's whole budget, fit a model to its answers, draw records from it.
 
@@ -118,15 +129,15 @@ def release(
         true record happens to hold
     seed : of everything but the noise
     threads : without influence on the result
+    start : from public records, where to start; None for independent answers
     """
     if len(block_starts) < 3:
         raise ValueError("pairs need at least two questions")
     fitting = _Fitting(block_starts, excluded, settings, seed, threads)
     total = gate.left
-    share = Fraction(settings.margins)
-    counts, sigma = gate.margins(share * total)
-    fitting.begin(counts, sigma)
-    fitting.tell(Measured(-1, -1, float(share * total), sigma, 1.0), report)
+    counts, sigma = gate.margins(settings.margins * total)
+    fitting.begin(counts, sigma, start)
+    fitting.tell(Measured(-1, -1, float(settings.margins * total), sigma, 1.0), report)
     if settings.selection == "adaptive":
         _adaptive(gate, fitting, total, report)
     else:
@@ -153,45 +164,10 @@ def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable
         if number % settings.at_once == 0:
             fitting.sweep(settings.sweeps)
         free = [pair for pair in fitting.pairs if pair not in fitting.measured]
-        handicaps = np.array([NOISE_SIZE * sigma * sizes[q] * sizes[r] for q, r in free])
+        kept = np.array([sizes[q] * sizes[r] * kept_of_noise(sizes[q], sizes[r]) for q, r in free])
+        handicaps = NOISE_SIZE * sigma * kept
         q, r = free[gate.worst(fitting.expected, free, handicaps, choice)]
         fitting.measure(gate, q, r, table, choice, report)
-
-
-def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
-    """Return the posterior medians of counts that were measured with normal noise.
-
-    The prior of ln(count + 1) is uniform from no record to all of them, so that a rare category stays rare
-    and none is negative; the posterior median makes the mean size of the log discrepancy d least.
-
-    Parameters
-    ----------
-    counts, sigmas : shape (m,)
-    n : number of records
-
-    Returns
-    -------
-    float64 (m,), at least 0
-    """
-    grid = np.concatenate([[0.0], np.geomspace(0.5, max(n, 1.0), 400)])
-    prior = np.gradient(np.log(grid + 1))
-    log_likelihood = -((counts[:, None] - grid) ** 2) / (2 * sigmas[:, None] ** 2)
-    posterior = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
-    cumulative = np.cumsum(posterior, axis=1) / posterior.sum(axis=1, keepdims=True)
-    return grid[np.minimum((cumulative < 0.5).sum(axis=1), len(grid) - 1)]
-
-
-def consistent(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the table of given margins that is nearest to a noisy one, by least squares.
-
-    Parameters
-    ----------
-    table : shape (a, b)
-    rows, columns : shapes (a,) and (b,), of the same sum
-    """
-    off_rows, off_columns = rows - table.sum(axis=1), columns - table.sum(axis=0)
-    both = (rows.sum() - table.sum()) / table.size
-    return table + off_rows[:, None] / table.shape[1] + off_columns[None, :] / table.shape[0] - both
 
 
 class _Fitting:
@@ -203,17 +179,23 @@ class _Fitting:
         self.block_starts, self.settings = np.asarray(block_starts, np.int64), settings
         self.seed, self.threads = seed, threads
         self.blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
-        self.pairs = list(itertools.combinations(range(len(self.blocks)), 2))
-        self.measured: dict[tuple[int, int], tuple[np.ndarray, float]] = {}
+        open_ended = np.flatnonzero(np.diff(block_starts) > 1).tolist()
+        self.pairs = list(itertools.combinations(open_ended, 2))
+        self.measured: set[tuple[int, int]] = set()
         size = int(block_starts[-1])
         self.target, self.precision = np.zeros((size, size)), np.zeros((size, size))
+        self.spreads, self.centre = Spreads(self.block_starts), np.zeros((size, size))
         self.excluded, self.number = np.asarray(excluded, bool), 0
         self.history: list[Measured] = []
 
-    def begin(self, counts: np.ndarray, sigma: float) -> None:
-        """Take up the one-way tables; start chains from them."""
-        self.one_way, self.sigma = counts.astype(np.float64), sigma
-        self._combine()
+    def begin(self, counts: np.ndarray, sigma: float, start: Start | None) -> None:
+        """Take up the one-way tables; start chains from them, or from a public model."""
+        totals = [counts[block].sum() for block in self.blocks]
+        weights = 1 / np.diff(self.block_starts)
+        self.n = max(float(np.average(totals, weights=weights)), 1.0)
+        self.margins = np.maximum(positive(counts, np.full(len(counts), sigma), self.n), 0.5)
+        for block in self.blocks:
+            self.margins[block] *= self.n / self.margins[block].sum()
         size, questions = len(counts), len(self.blocks)
         self.model = Stationary(
             np.zeros((size, size)),
@@ -224,7 +206,14 @@ class _Fitting:
             np.zeros((questions, questions)),
         )
         rng = seeds.generator(self.seed, "private", "start")
-        chains = min(self.settings.chains, round(self.n))
+        chains = min(self.settings.chains, max(1, round(self.n)))
+        if start:
+            self.model = replace(start.model, exchanges=self.settings.exchanges, excluded=self.excluded)
+            self.centre = start.model.w.astype(np.float64)
+            self.chains = start.chains[rng.permutation(np.resize(np.arange(len(start.chains)), chains))]
+            self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
+            self.sweep(self.settings.last_sweeps // 2)
+            return
         self.chains = fresh.fresh(self.model.tables, chains, rng)
         self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
         if not self.excluded.any():
@@ -242,11 +231,18 @@ class _Fitting:
         report: Callable[[Measured], None],
     ) -> None:
         """Measure one pair of questions, whose choice cost ``choice``."""
-        counts, sigma = gate.pair(q, r, rho)
-        surprise = np.abs(counts - self.expected[self.blocks[q], self.blocks[r]]).mean() / (
-            NOISE_SIZE * sigma
-        )
-        self.measured[q, r] = counts.astype(np.float64), sigma
+        found, sigma = gate.pair(q, r, rho)
+        one, other = self.blocks[q], self.blocks[r]
+        off = found - interaction(self.expected[one, other])
+        surprise = np.abs(off).mean() / (NOISE_SIZE * sigma * math.sqrt(kept_of_noise(*found.shape)))
+        independent = np.maximum(np.outer(self.margins[one], self.margins[other]) / self.n, 0.5)
+        spread = spread_of(off, independent, sigma, ~self.excluded[one, other])
+        self.spreads.variances[[q, r], [r, q]] = spread
+        repaired = consistent(found, self.margins[one], self.margins[other])
+        self.target[one, other], self.target[other, one] = repaired, repaired.T
+        precision = np.where(self.excluded[one, other], 0, 1 / sigma**2)
+        self.precision[one, other], self.precision[other, one] = precision, precision.T
+        self.measured.add((q, r))
         self.tell(Measured(q, r, float(rho + choice), sigma, float(surprise)), report)
 
     def tell(self, line: Measured, report: Callable[[Measured], None]) -> None:
@@ -254,87 +250,83 @@ class _Fitting:
         self.history.append(line)
         report(line)
 
-    def sweep(self, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Fit to what has been measured; return the mean weights of these sweeps."""
-        self._combine()
-        self._lay_out()
-        w, c = np.zeros_like(self.model.w), np.zeros_like(self.model.c)
-        for _ in range(sweeps):
-            self._count(self._step()[0])
-            self._update()
-            w, c = w + self.model.w / sweeps, c + self.model.c / sweeps
+    def sweep(self, sweeps: int) -> None:
+        """Fit to what has been measured."""
+        for number in range(1, sweeps + 1):
+            self._count(self._step().codes, 1.0)
+            self._update(1.0)
+            if number % LEARNT_EVERY == 0:
+                self._learn()
         linked = exchange.links(np.maximum(self.expected, 0), self.block_starts)
         self.model = replace(self.model, strength=linked.strength)
-        return w, c
 
     def finish(self) -> Release:
-        """Fit to everything, in the end with as many chains as there are records; return them.
+        """Fit to everything, in the end with as many chains as there are records; choose among their states.
 
-        They are not left to the final weights for more than a sweep. While the weights move, resampling holds
-        the chains at the tables; the weights' own equilibrium, which slow questions take long to reach, is
-        further away.
+        Records are not drawn from the final weights: while these move, resampling holds the chains at
+        the tables; the weights' own equilibrium, which slow questions take long to reach, is further away.
+        Those released are chosen so that their crosstab is the chains' mean one, without sampling noise.
         """
         settings, n = self.settings, max(1, round(self.n))
         self.sweep(settings.last_sweeps)
         order = seeds.generator(self.seed, "private", "last").permutation(n)
         self.chains = np.resize(self.chains, (n, self.chains.shape[1]))[order]
-        w, c = self.sweep(settings.last_sweeps)
-        self.model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
-        _, bits = self._step(entropy=True)
-        assert bits is not None
-        return Release(self.model, self.chains, bits, self.history)
+        last, steps = settings.last_sweeps, settings.last_steps
+        w, c = np.zeros_like(self.model.w), np.zeros_like(self.model.c)
+        mean, averaged, states = np.zeros_like(self.expected), max(1, last // 3), []
+        for number in range(last):
+            left, factor = last - 1 - number, steps[number * len(steps) // last]
+            pooled = left % APART == 0 and left < POOLED * APART
+            swept = self._step(entropy=pooled)
+            counts = self._count(swept.codes, factor)
+            if pooled:
+                states.append((swept.codes, swept.entropy_bits))
+            if left < averaged:
+                w, c = w + self.model.w / averaged, c + self.model.c / averaged
+                mean += counts / averaged
+            if left:
+                self._update(factor)
+            if left and left % LEARNT_EVERY == 0:
+                self._learn()
+        drawn, bits = (np.concatenate(parts) for parts in zip(*reversed(states), strict=True))
+        rng = seeds.generator(self.seed, "private", "chosen")
+        rows = balanced.chosen(drawn, mean, n, self.block_starts, rng, self.threads)
+        rows = rng.permutation(rows)
+        model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
+        return Release(model, drawn[rows], bits[rows], self.history)
 
-    def _step(self, entropy: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
-        """Sweep all chains once; return them and the entropy they were drawn with."""
+    def _step(self, entropy: bool = False) -> sweeps.Swept:
+        """Sweep all chains once."""
         swept = self.model.step(self.chains, self.seed, self.number, self.threads, entropy)
         self.chains, self.number = swept.codes, self.number + 1
-        return swept.codes, swept.entropy_bits
+        return swept
 
-    def _count(self, chains: np.ndarray) -> None:
+    def _count(self, chains: np.ndarray, factor: float) -> np.ndarray:
+        """Take the chains' crosstab up into the expected one, the slower the shorter the steps; return it."""
         counts = pairs.counts(chains, self.block_starts, self.threads) * (self.n / len(chains))
-        self.expected += (1 - self.settings.momentum) * (counts - self.expected)
+        self.expected += (1 - self.settings.momentum) * math.sqrt(factor) * (counts - self.expected)
+        return counts
 
-    def _combine(self) -> None:
-        """Combine one-way tables with the margins of pair tables, each by its precision."""
-        size = len(self.one_way)
-        precision = np.full(size, 1 / self.sigma**2)
-        weighted = self.one_way * precision
-        for (q, r), (table, sigma) in self.measured.items():
-            for question, axis in ((q, 1), (r, 0)):
-                sure = 1 / (sigma**2 * table.shape[axis])
-                weighted[self.blocks[question]] += sure * table.sum(axis=axis)
-                precision[self.blocks[question]] += sure
-        counts, sigmas = weighted / precision, 1 / np.sqrt(precision)
-        totals = np.array([counts[block].sum() for block in self.blocks])
-        sure = np.array([1 / (sigmas[block] ** 2).sum() for block in self.blocks])
-        self.n = max(float((totals * sure).sum() / sure.sum()), 1.0)
-        self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
-        for block in self.blocks:
-            self.margins[block] *= self.n / self.margins[block].sum()
+    def _learn(self) -> None:
+        """Learn the prior from the weights so far."""
+        expected = np.maximum(self.expected, 0.5)
+        self.spreads.learn(self.model.w - self.centre, expected**2 * self.precision)
 
-    def _lay_out(self) -> None:
-        """Lay measured tables out, made consistent with the margins, beside their precision."""
-        for (q, r), (table, sigma) in self.measured.items():
-            one, other = self.blocks[q], self.blocks[r]
-            repaired = consistent(table, self.margins[one], self.margins[other])
-            self.target[one, other], self.target[other, one] = repaired, repaired.T
-            self.precision[one, other] = self.precision[other, one] = 1 / sigma**2
-        self.precision[self.excluded] = 0
-
-    def _update(self) -> None:
+    def _update(self, factor: float) -> None:
         """Move every weight towards the top of its posterior, given the others.
 
-        For independent questions the Newton step of a cell of expected count m, noise σ and prior
-        spread s is (m (y - m) / σ² - w / s²) / (m² / σ² + 1 / s²); steps of pairs that occur
-        together add up, so each is :func:`modp.models.stationary.matching.shortened`.
+        For independent questions the Newton step of a cell of expected count m, noise σ and a prior that
+        pulls at it by w t is (m (y - m) / σ² - w t) / (m² / σ² + t); steps of pairs that occur together
+        add up, so each is :func:`modp.models.stationary.matching.shortened`, and ``factor`` of that.
         """
         settings, model = self.settings, self.model
         seen = np.diag(self.expected)
         margins = (self.margins - seen) / (np.maximum(self.margins, seen) + 1)
         expected = np.maximum(self.expected, 0.5)
         away = self.target - self.expected * (1 + margins[:, None] + margins[None, :])
-        prior = 1 / settings.spread**2
-        newton = expected * away * self.precision - model.w * prior
+        away_from_prior = model.w - self.centre
+        prior = self.spreads.stiffness(away_from_prior)
+        newton = expected * away * self.precision - away_from_prior * prior
         newton /= expected**2 * self.precision + prior
         # Where next to nothing is expected of a large count, the quadratic model promises far too much.
         newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
@@ -346,8 +338,8 @@ class _Fitting:
             settings.rare_power,
             settings.most_pair_step,
         )
-        more_w = np.where(self.precision > 0, steps * newton, 0)
-        more_c = settings.margin_step * margins
+        more_w = np.where(self.precision > 0, factor * steps * newton, 0)
+        more_c = factor * settings.margin_step * margins
         self._resample(more_w, more_c)
         self.model = replace(model, w=model.w + more_w, c=model.c + more_c)
 

@@ -1,0 +1,145 @@
+"""Attack a guarantee: releases with and without one record, and the least ε that they are compatible with.
+
+Half of the releases are of a small random table, half of the same table with one record more, which holds the
+rarest answers. Each release is scored by attackers who know everything but whether that record was there: how
+often its answers are in the released table, singly, in pairs, and all together, what the weights say of it,
+how many records there are, and the sum of the noisy answers about it, which only the gate's owner has. One
+half of the scores chooses an attack and a threshold, the other half bounds its rates of true and false
+alarms (Clopper and Pearson, 1934) at 95 %: (ε, δ) implies true <= e^ε false + δ. A bound above the claimed ε
+contradicts the guarantee; N releases cannot show more than about ln(N / 15).
+
+Run: python benchmarks/audit.py [--releases 1000] [--epsilon 1] [--delta 1e-5] [--records 200]
+"""
+
+import argparse
+import functools
+import itertools
+import math
+
+import numpy as np
+
+from modp.crosstabs import pairs
+from modp.models.private import budget, noise, release
+
+SIZES = (2, 3, 4)
+STARTS = np.concatenate([[0], np.cumsum(SIZES)])
+QUICK = release.Settings(sweeps=2, last_sweeps=8, chains=100)
+SURE = 0.05
+ATTACKS = (
+    "single answers",
+    "pairs of answers",
+    "whole records",
+    "weights",
+    "number of records",
+    "noisy answers",
+)
+
+
+class Listening(budget.Gate):
+    """Sums what the answers say of one record, as its owner could."""
+
+    heard = 0.0
+    columns: np.ndarray
+
+    def margins(self, rho):
+        counts, sigma = super().margins(rho)
+        self.heard += counts[self.columns].sum() / sigma**2
+        return counts, sigma
+
+    def pair(self, first, second, rho):
+        found, sigma = super().pair(first, second, rho)
+        at = self.columns - STARTS[:-1]
+        self.heard += found[at[first], at[second]] / sigma**2
+        return found, sigma
+
+
+def scores(codes: np.ndarray, record: np.ndarray, rho: float, seed: int) -> list[float]:
+    """What each attack makes of one release."""
+    counts = pairs.counts(codes, STARTS)
+    gate = Listening(counts, STARTS, rho, noise.Seeded(np.random.default_rng([seed, 1])))
+    gate.columns = STARTS[:-1] + record
+    excluded = np.zeros(counts.shape, bool)
+    found = release.release(gate, STARTS, excluded, QUICK, seed, 1, lambda _: None)
+    same = found.codes == record
+    both = sum((same[:, q] & same[:, r]).sum() for q, r in itertools.combinations(range(len(SIZES)), 2))
+    at = gate.columns
+    logits = found.model.c[at].sum() + found.model.w[np.ix_(at, at)].sum() / 2
+    return [same.sum(), both, same.all(axis=1).sum(), logits, len(found.codes), gate.heard]
+
+
+@functools.cache
+def least_share(times: int, of: int) -> float:
+    """The least probability of an event seen so many times, one-sided at SURE / 2 (Clopper-Pearson)."""
+    if times == 0:
+        return 0.0
+    seen = np.arange(times, of + 1)
+    ways = [math.lgamma(of + 1) - math.lgamma(k + 1) - math.lgamma(of - k + 1) for k in seen]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        p = (low + high) / 2
+        as_often = np.exp(ways + seen * math.log(p) + (of - seen) * math.log1p(-p)).sum()
+        low, high = (p, high) if as_often < SURE / 2 else (low, p)
+    return low
+
+
+def least_epsilon(true: int, false: int, of: int, delta: float) -> float:
+    """Lower bound of ε from so many true and false alarms, of ``of`` releases each."""
+    return math.log(max(least_share(true, of) - delta, 1e-300) / (1 - least_share(of - false, of)))
+
+
+def audited(tables: tuple[np.ndarray, np.ndarray], delta: float) -> tuple[float, int]:
+    """Choose attack and threshold on the first half of the releases; bound ε by the second, at least 0.
+
+    Parameters
+    ----------
+    tables : scores of releases within and without the record, each (N, attacks)
+
+    Returns
+    -------
+    bound
+    attack : which was chosen
+    """
+    half, attacks = len(tables[0]) // 2, tables[0].shape[1]
+
+    def bound(attack: int, sign: int, which: int, limit: float, part: slice) -> float:
+        alarms = [int((sign * some[part, attack] >= limit).sum()) for some in tables]
+        return least_epsilon(alarms[which], alarms[1 - which], half, delta)
+
+    first, second = slice(0, half), slice(half, 2 * half)
+    candidates = [
+        (attack, sign, which, float(limit))
+        for attack, sign, which in itertools.product(range(attacks), (1, -1), (0, 1))
+        for limit in np.unique(sign * np.concatenate([some[first, attack] for some in tables]))
+    ]
+    best = max(candidates, key=lambda candidate: bound(*candidate, first))
+    return max(0.0, bound(*best, second)), best[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--releases", type=int, default=1000, help="half of them with the record")
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--delta", type=float, default=1e-5)
+    parser.add_argument("--records", type=int, default=200)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([np.minimum(rng.geometric(0.6, arguments.records) - 1, m - 1) for m in SIZES])
+    codes, record = codes.astype(np.int16), np.array([m - 1 for m in SIZES])
+    codes = codes[(codes != record).all(axis=1)]
+    more = np.vstack([codes, record]).astype(np.int16)
+    rho, half = budget.rho_of(arguments.epsilon, arguments.delta), arguments.releases // 2
+    tables = [
+        np.array([scores(some, record, rho, 2 * number + at) for number in range(half)], float)
+        for at, some in enumerate((more, codes))
+    ]
+    found, attack = audited((tables[0], tables[1]), arguments.delta)
+    print(
+        f"{arguments.releases:,} releases of {len(codes)} records, claimed epsilon {arguments.epsilon:g}: ",
+        end="",
+    )
+    print(f"at least {found:.2f} by '{ATTACKS[attack]}', 95 % sure", end="; ")
+    print("CONTRADICTED" if found > arguments.epsilon else "not contradicted")
+
+
+if __name__ == "__main__":
+    main()

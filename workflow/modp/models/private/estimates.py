@@ -1,0 +1,123 @@
+"""What noisy answers say, as numbers without a model: counts, tables, and how much to trust them."""
+
+import math
+
+import numpy as np
+
+from modp.crosstabs.cells import question_of
+
+LEAST = 0.02
+"""Smallest standard deviation of weights."""
+
+MOST = 2.0
+"""Largest, before a fit has learnt more."""
+
+DEGREES = 3.0
+"""Of freedom of the prior of weights, Student's distribution."""
+
+ROUNDS = 10
+"""Of the estimate of a spread, by weights that depend on it."""
+
+
+def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
+    """Return the posterior medians of counts that were measured with normal noise.
+
+    The prior of ln(count + 1) is uniform from no record to all of them, so that a rare category stays rare
+    and none is negative; the posterior median makes the mean size of the log discrepancy d least.
+
+    Parameters
+    ----------
+    counts, sigmas : shape (m,)
+    n : number of records
+
+    Returns
+    -------
+    float64 (m,), at least 0
+    """
+    wide = np.concatenate([[0.0], np.geomspace(0.5, max(n, 1.0), 200)])
+    near = np.maximum(counts[:, None] + sigmas[:, None] * np.linspace(-6, 6, 241), 0)
+    grid = np.sort(np.hstack([np.broadcast_to(wide, (len(counts), len(wide))), near]), axis=1)
+    logs = np.log1p(grid)
+    middles = (logs[:, 1:] + logs[:, :-1]) / 2
+    prior = np.diff(np.hstack([logs[:, :1], middles, logs[:, -1:]]), axis=1)
+    log_likelihood = -((counts[:, None] - grid) ** 2) / (2 * sigmas[:, None] ** 2)
+    posterior = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
+    cumulative = np.cumsum(posterior, axis=1) / posterior.sum(axis=1, keepdims=True)
+    at = np.minimum((cumulative < 0.5).sum(axis=1), grid.shape[1] - 1)
+    return grid[np.arange(len(grid)), at]
+
+
+def consistent(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the table of given margins that is nearest to a noisy one, by least squares.
+
+    Parameters
+    ----------
+    table : shape (a, b)
+    rows, columns : shapes (a,) and (b,), of the same sum
+    """
+    off_rows, off_columns = rows - table.sum(axis=1), columns - table.sum(axis=0)
+    both = (rows.sum() - table.sum()) / table.size
+    return table + off_rows[:, None] / table.shape[1] + off_columns[None, :] / table.shape[0] - both
+
+
+def kept_of_noise(a: int, b: int) -> float:
+    """Return f = (1 - 1/a)(1 - 1/b), the share of a table (a, b) that its row and column sums do not say."""
+    return (1 - 1 / a) * (1 - 1 / b)
+
+
+def spread_of(off: np.ndarray, expected: np.ndarray, sigma: float, free: np.ndarray) -> float:
+    """Return the variance of a pair's weights by moments, before any is fitted.
+
+    A weight is about its cell's deviation over its expected count; what noise adds to the mean square is
+    known and is taken off. Cells count by how surely they say something.
+
+    Parameters
+    ----------
+    off : shape (a, b), how far the noisy interaction is from the model's
+    expected : shape (a, b), counts of independent answers
+    sigma : of the interaction
+    free : bool (a, b), cells that may have records
+    """
+    noise = sigma**2 * kept_of_noise(*off.shape) / expected**2
+    squares, variance = off**2 / expected**2 - noise, 1.0
+    for _ in range(ROUNDS):
+        weight = free / (variance + noise) ** 2
+        mean = float((weight * squares).sum() / max(weight.sum(), math.ulp(0.0)))
+        variance = min(max(mean, LEAST**2), MOST**2)
+    return variance
+
+
+class Spreads:
+    """The prior of weights: Student's distribution, of a scale for each pair of questions.
+
+    variances : float64 (Q, Q), symmetric
+    """
+
+    def __init__(self, block_starts: np.ndarray):
+        self._starts, self._question = block_starts[:-1], question_of(block_starts)
+        self.variances = np.ones((len(self._starts),) * 2)
+
+    def stiffness(self, weights: np.ndarray) -> np.ndarray:
+        """Return the pull of the prior over the weight, shape (K, K)."""
+        return (DEGREES + 1) / (DEGREES * self._cells() + weights**2)
+
+    def learn(self, weights: np.ndarray, information: np.ndarray) -> None:
+        """Take a step of EM, with the posterior's variance of a weight by Laplace's approximation.
+
+        Parameters
+        ----------
+        weights : shape (K, K)
+        information : shape (K, K), what the answers say of each weight, as the inverse of a variance; 0 where
+            nothing is said. Pairs of questions of which nothing is said keep their scale
+        """
+        stiff, free = self.stiffness(weights), information > 0
+        squares = stiff * self._cells() * (weights**2 + 1 / (information + stiff))
+        sums, cells = self._summed(np.where(free, squares, 0)), self._summed(free.astype(float))
+        learnt = np.maximum(sums / np.maximum(cells, 1), LEAST**2)
+        self.variances = np.where(cells > 0, learnt, self.variances)
+
+    def _cells(self) -> np.ndarray:
+        return self.variances[np.ix_(self._question, self._question)]
+
+    def _summed(self, cells: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(np.add.reduceat(cells, self._starts, axis=0), self._starts, axis=1)

@@ -1,0 +1,38 @@
+"""A public table as the start of a private model: last year's file, or another state's.
+
+It costs nothing, since nothing of it is secret: a stationary model is fitted to it, whose weights are where
+those of the private model start and what its prior pulls them to. What the private records' noisy answers
+do not contradict stays the public table's: the tables never measured, and what is empty.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modp.draws import postprocess
+from modp.models.stationary import matching
+from modp.models.stationary.model import Stationary
+from modp.survey.records import Records
+
+MOST_CHAINS = 20_000
+
+
+@dataclass(frozen=True)
+class Start:
+    """A fitted model of pairs, and the states of its chains, int16 (m, Q)."""
+
+    model: Stationary
+    chains: np.ndarray
+
+
+def start_of(public: Records, excluded: np.ndarray, seed: int, threads: int) -> Start:
+    """Fit a model to public records; those that hold an excluded pair of answers are left out.
+
+    Parameters
+    ----------
+    excluded : bool (K, K), symmetric: pairs of answers that stated rules exclude
+    """
+    allowed = public[~postprocess.violations(public, excluded)]
+    settings = matching.Settings(prior="student", triples=0, chains=min(len(allowed), MOST_CHAINS))
+    model, chains, _ = matching.fit(allowed, settings, seed, threads, lambda _: None, excluded=excluded)
+    return Start(model, chains)
