@@ -70,7 +70,7 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed, zeros, weights and public decide what comes out.
+    """How a piece of work is done. Of all this only name, seed, zeros, weights and public decide the result.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
