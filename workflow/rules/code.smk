@@ -13,6 +13,9 @@ rule code:
         codebook=f"{RESULTS}/codebook.json",
     log:
         f"{LOGS}/code.log",
+    resources:
+        mem_mb=resources.memory("code", SIZE),
+        runtime=resources.minutes("code", SIZE),
     params:
         seed=PARAMS.seed,
         share=PARAMS.holdout,
@@ -36,6 +39,9 @@ rule bootstrap:
         marginals=synthetic(MARGINALS),
     log:
         f"{LOGS}/bootstrap.log",
+    resources:
+        mem_mb=resources.memory("bootstrap", SIZE),
+        runtime=resources.minutes("bootstrap", SIZE),
     params:
         seed=PARAMS.seed,
     shell:

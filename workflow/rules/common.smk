@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
-from modp.pipeline import engines, stages, warm
+from modp.pipeline import engines, resources, stages, warm
 from modp.base.config import check, load
 from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
@@ -37,13 +37,14 @@ try:
     where.require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
-    QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
     DATASET.agrees_with(QUESTIONS.records)
     CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
+    WANTED = QUESTIONS.fitted(DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question))
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 
 RAW = f"data/raw/{NAME}"
+SIZE = resources.size_of(DATASET, WANTED, RAW)
 LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
