@@ -12,6 +12,9 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol")
 PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
+"""Where SLURM's programs look if the environment does not say: Snakemake's jobs take such variables away."""
+
 MEMORY_MB = 3000
 CORES = 2
 
@@ -19,7 +22,11 @@ CORES = 2
 def lacking() -> list[str]:
     """The programs that are not installed, and what else is in the way."""
     missing = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
-    return missing if os.geteuid() == 0 else [*missing, "root, who alone can start it"]
+    if os.geteuid() != 0:
+        missing.append("root, who alone can start it")
+    if CONFIGURATION.exists():
+        missing.append(f"a machine without a SLURM of its own ({CONFIGURATION})")
+    return missing
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,8 @@ def started(folder: Path) -> Iterator[Node]:
         "slurmd": ["slurmd", "-D", "-N", host, "-f", str(folder / "slurm.conf")],
     }
     running: list[subprocess.Popen] = []
+    CONFIGURATION.parent.mkdir(exist_ok=True)
+    CONFIGURATION.symlink_to(folder / "slurm.conf")
     try:
         for name, command in daemons.items():
             with (folder / f"{name}.log").open("wb") as log:
@@ -65,6 +74,7 @@ def started(folder: Path) -> Iterator[Node]:
         yield node
         node.ask("scancel", "--full", "--user", "root")
     finally:
+        CONFIGURATION.unlink()
         for process in reversed(running):
             process.terminate()
             try:

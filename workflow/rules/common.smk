@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
 from modp.pipeline import engines, resources, stages, warm
-from modp.base.config import check, load
+from modp.base.config import check, load, read_yaml
 from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.pipeline.params import Params

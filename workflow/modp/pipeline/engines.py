@@ -30,6 +30,11 @@ REGISTRY = PACKAGE / "figures" / "registry.py"
 reaches a step by the step's inputs and parameters. So another line makes neither figures stale nor models."""
 
 
+def package() -> list[str]:
+    """Return all files of this package, for what measures it as a whole."""
+    return _relative(set(PACKAGE.rglob("*.py")))
+
+
 def modules_of(step: str) -> list[str]:
     """Return the files of this package that a step runs, found by following its imports.
 

@@ -1,7 +1,7 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -16,7 +16,7 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
+RESERVED = (*FOLDERS, "anonymeter", "benchmarks", "peers", "records", "holdout", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -95,6 +95,9 @@ class Grids(Strict):
     )
 
 
+DATA_OF_BENCHMARKS = {"nist": "tests/datasets/nist-2019.yaml", "florida": "tests/datasets/fl-2024.yaml"}
+"""What budgets call a data set -> its dataset YAML."""
+
 if TYPE_CHECKING:
     MODELS: TypeAlias = Recipe
     ROWS: TypeAlias = Row
@@ -118,7 +121,8 @@ class Params(Strict):
     answers are guessed from the synthetic records; those that a data set lacks are passed over. Each of
     ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
     that its family knows. ``paper_notebook`` measures accuracy as the author's notebook does, where that
-    differs from the paper.
+    differs from the paper. ``benchmarks`` names the dataset YAMLs of the real data that ``snakemake
+    benchmarks`` measures on where it is there.
     """
 
     dataset: str
@@ -137,6 +141,7 @@ class Params(Strict):
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
     release: Released = Field(default_factory=Released)
+    benchmarks: dict[Literal["nist", "florida"], str] = Field(default=DATA_OF_BENCHMARKS)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @model_validator(mode="before")
