@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from measured import ROOT, Cost, Failed, machine, modp, run
+from measured import ROOT, Cost, FailedError, machine, modp, run
 
 HERE = Path(__file__).parent
 BUDGETS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "budgets.yaml").read_text(encoding="utf-8"))
@@ -24,23 +24,69 @@ RESULT = "result.json"
 
 COMMANDS = {
     "sample": [
-        sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile", f"{ROOT}/Snakefile", "--directory", "{at}/run",
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "2",
+        "--snakefile",
+        f"{ROOT}/Snakefile",
+        "--directory",
+        "{at}/run",
     ],
     "tests": [sys.executable, "-m", "pytest"],
     "table": modp("synthesize", "{at}/table.csv"),
     "coding": modp(
-        "code", "--files", "{at}/csv_pwy.zip", "--seed", "1", "--share", "0.2", "--dataset", "{at}/dataset.yaml",
-        "--questions", f"{ROOT}/workflow/questions/stums.yaml", "--records", "{at}/records.parquet",
-        "--codebook", "{at}/codebook.json", "--holdout", "{at}/holdout.parquet",
+        "code",
+        "--files",
+        "{at}/csv_pwy.zip",
+        "--seed",
+        "1",
+        "--share",
+        "0.2",
+        "--dataset",
+        "{at}/dataset.yaml",
+        "--questions",
+        f"{ROOT}/workflow/questions/stums.yaml",
+        "--records",
+        "{at}/records.parquet",
+        "--codebook",
+        "{at}/codebook.json",
+        "--holdout",
+        "{at}/holdout.parquet",
     ),
     "measures": modp(
-        "measure", "--records", "{at}/records.parquet", "--codebook", "{at}/codebook.json",
-        "--holdout", "{at}/holdout.parquet", "--synthetic", "{at}/synthetic.parquet", "--row", "made/by-hand",
-        "--zeros", "sample", "--attacked", "PINCP", "--seed", "1", "--cells", "{at}/cells.parquet",
-        "--triples", "{at}/triples.parquet", "--summary", "{at}/summary.json", "--crowds", "{at}/crowds.parquet",
-        "--attack", "{at}/attack.parquet", "--roc", "{at}/roc.parquet",
+        "measure",
+        "--records",
+        "{at}/records.parquet",
+        "--codebook",
+        "{at}/codebook.json",
+        "--holdout",
+        "{at}/holdout.parquet",
+        "--synthetic",
+        "{at}/synthetic.parquet",
+        "--row",
+        "made/by-hand",
+        "--zeros",
+        "sample",
+        "--attacked",
+        "PINCP",
+        "--seed",
+        "1",
+        "--cells",
+        "{at}/cells.parquet",
+        "--triples",
+        "{at}/triples.parquet",
+        "--summary",
+        "{at}/summary.json",
+        "--crowds",
+        "{at}/crowds.parquet",
+        "--attack",
+        "{at}/attack.parquet",
+        "--roc",
+        "{at}/roc.parquet",
     ),
-}  # fmt: skip
+}
 """What is measured; where no command stands, the function of the line's name in work.py."""
 
 
@@ -50,14 +96,16 @@ def measure(name: str, dataset: Path | None) -> dict[str, Any]:
     row = {key: line[key] for key in ("work", "target", "unit")}
     row |= {"peak_target_gb": line.get("peak_gb"), "machine": machine()}
     if "data" in line and not (dataset and dataset.is_file()):
-        return row | {"said": f"left out: {line['data']} is not here; name its dataset YAML under 'benchmarks'"}
+        return row | {
+            "said": f"left out: {line['data']} is not here; name its dataset YAML under 'benchmarks'"
+        }
     with tempfile.TemporaryDirectory(prefix=f"modp-{name}-") as folder:
         at = Path(folder)
         try:
             run(worker("prepare", name, at, dataset), at / "prepare.log")
             command = COMMANDS.get(name) or worker("measure", name, at, dataset)
             cost = run([word.replace("{at}", folder) for word in command], at / "measure.log")
-        except Failed as fault:
+        except FailedError as fault:
             return row | {"said": f"failed: {fault}"}
         inner = json.loads((at / RESULT).read_text()) if (at / RESULT).exists() else {}
     return row | asdict(cost) | judged(line, cost, inner) | {"said": inner.get("said", "")}

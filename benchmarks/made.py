@@ -54,10 +54,12 @@ def write_raw(folder: Path, whole: Records) -> None:
     """Write the records as a zipped CSV, with the two YAML files that code it."""
     folder.mkdir(parents=True, exist_ok=True)
     names = whole.codebook.names
-    with zipfile.ZipFile(folder / "raw.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("raw.csv", "w") as file:
-            file.write((",".join(names) + "\n").encode())
-            np.savetxt(file, whole.codes + 1, fmt="%d", delimiter=",")
+    with (
+        zipfile.ZipFile(folder / "raw.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("raw.csv", "w") as file,
+    ):
+        file.write((",".join(names) + "\n").encode())
+        np.savetxt(file, whole.codes + 1, fmt="%d", delimiter=",")
     questions = [
         {"name": q.name, "label": q.label, "categories": {int(c.code): c.label for c in q.categories}}
         for q in whole.codebook.questions
@@ -76,7 +78,12 @@ def write_table(path: Path, rows: int, columns: int) -> None:
     for column in range(columns):
         if column % 4 == 0:
             amounts = np.round(rng.lognormal(8 + kind / 6, 1)).astype(int)
-            made.append([str(value) if keep else "" for value, keep in zip(amounts, rng.random(rows) > 0.1, strict=True)])
+            made.append(
+                [
+                    str(value) if keep else ""
+                    for value, keep in zip(amounts, rng.random(rows) > 0.1, strict=True)
+                ]
+            )
         else:
             shares = rng.dirichlet(np.full(3 + column % 7, 0.7), KINDS).cumsum(axis=1)
             places = np.minimum((rng.random((rows, 1)) > shares[kind]).sum(axis=1), shares.shape[1] - 1)

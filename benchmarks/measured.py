@@ -29,12 +29,12 @@ class Cost:
     peak_mb: float
 
 
-class Failed(RuntimeError):
+class FailedError(RuntimeError):
     """A command that did not end well, and the end of what it printed."""
 
 
 def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> Cost:
-    """Run a command to its end, with what it prints in ``log``; raise Failed if it fails."""
+    """Run a command to its end, with what it prints in ``log``; raise FailedError if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as printed:
         began = time.perf_counter()
@@ -52,7 +52,7 @@ def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str]
     if process.returncode:
         end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
         words = " ".join(map(str, command))
-        raise Failed(f"{words[:200]} ended with status {process.returncode}:\n{end}")
+        raise FailedError(f"{words[:200]} ended with status {process.returncode}:\n{end}")
     return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
 
 

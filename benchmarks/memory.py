@@ -36,29 +36,90 @@ CODED = ("--records", "{at}/records.parquet", "--codebook", "{at}/codebook.json"
 SWEPT = json.dumps({"model": "stationary", "name": "balanced", "sweeps": 5, "balanced": True})
 STEPS = {
     "code": modp(
-        "code", "--files", "{at}/raw.zip", "--dataset", "{at}/dataset.yaml", "--questions", "{at}/questions.yaml",
-        "--share", "0.2", "--seed", "1", "--records", "{at}/c.parquet", "--holdout", "{at}/h.parquet",
-        "--codebook", "{at}/c.json",
+        "code",
+        "--files",
+        "{at}/raw.zip",
+        "--dataset",
+        "{at}/dataset.yaml",
+        "--questions",
+        "{at}/questions.yaml",
+        "--share",
+        "0.2",
+        "--seed",
+        "1",
+        "--records",
+        "{at}/c.parquet",
+        "--holdout",
+        "{at}/h.parquet",
+        "--codebook",
+        "{at}/c.json",
     ),
     "fit": fit("stationary", STATIONARY),
     "fit blades": fit("blades", BLADES),
     "instances": modp(
-        "instances", *CODED, "--name", "blades", "--family", "blades", "--weights", "{at}/blades.safetensors",
-        *SEEDED, "--out", "{at}/1.parquet", "{at}/2.parquet", "--gates", "{at}/gates.parquet",
+        "instances",
+        *CODED,
+        "--name",
+        "blades",
+        "--family",
+        "blades",
+        "--weights",
+        "{at}/blades.safetensors",
+        *SEEDED,
+        "--out",
+        "{at}/1.parquet",
+        "{at}/2.parquet",
+        "--gates",
+        "{at}/gates.parquet",
     ),
     "draw": modp(
-        "draw", *CODED, "--name", "stationary/balanced", "--family", "stationary",
-        "--weights", "{at}/stationary.safetensors", "--row", SWEPT, *SEEDED, "--threads", "2",
-        "--out", "{at}/synthetic.parquet",
+        "draw",
+        *CODED,
+        "--name",
+        "stationary/balanced",
+        "--family",
+        "stationary",
+        "--weights",
+        "{at}/stationary.safetensors",
+        "--row",
+        SWEPT,
+        *SEEDED,
+        "--threads",
+        "2",
+        "--out",
+        "{at}/synthetic.parquet",
     ),
     "measure": modp(
-        "measure", *CODED, "--holdout", "{at}/holdout.parquet", "--synthetic", "{at}/synthetic.parquet",
-        "--row", "stationary/balanced", "--family", "stationary", "--weights", "{at}/stationary.safetensors",
-        "--zeros", "sample", "--seed", "1", "--cells", "{at}/cells.parquet", "--triples", "{at}/triples.parquet",
-        "--summary", "{at}/summary.json", "--crowds", "{at}/crowds.parquet", "--attack", "{at}/attack.parquet",
-        "--roc", "{at}/roc.parquet",
+        "measure",
+        *CODED,
+        "--holdout",
+        "{at}/holdout.parquet",
+        "--synthetic",
+        "{at}/synthetic.parquet",
+        "--row",
+        "stationary/balanced",
+        "--family",
+        "stationary",
+        "--weights",
+        "{at}/stationary.safetensors",
+        "--zeros",
+        "sample",
+        "--seed",
+        "1",
+        "--cells",
+        "{at}/cells.parquet",
+        "--triples",
+        "{at}/triples.parquet",
+        "--summary",
+        "{at}/summary.json",
+        "--crowds",
+        "{at}/crowds.parquet",
+        "--attack",
+        "{at}/attack.parquet",
+        "--roc",
+        "{at}/roc.parquet",
     ),
-}  # fmt: skip
+}
 """In the order of the work: each reads what those before it wrote."""
 
 
@@ -67,15 +128,16 @@ def costs(n: int, categories: int, steps: list[str]) -> dict[str, Cost]:
     folder = Path(tempfile.mkdtemp(prefix="modp-memory-"))
     try:
         sizes = ["--records", n, "--questions", questions(categories), "--categories", categories]
-        run([sys.executable, ROOT / "benchmarks/made.py", folder, *map(str, sizes), "--held-out", str(n // 5), "--raw"],
-            folder / "log")  # fmt: skip
+        making = [sys.executable, ROOT / "benchmarks/made.py", folder, *map(str, sizes)]
+        run([*making, "--held-out", str(n // 5), "--raw"], folder / "log")
         found = {}
         for step, command in STEPS.items():
             # The model is JSON, whose braces are none to be filled in.
             found[step] = run([word.replace("{at}", str(folder)) for word in command], folder / "log")
             if step in steps:
-                print(f"| {step} | {n:,} | {questions(categories)} | {categories} | {found[step].peak_mb:.0f}"
-                      f" | {found[step].wall:.1f} | {found[step].processor:.1f} |", flush=True)  # fmt: skip
+                cost, size = found[step], f"{n:,} | {questions(categories)} | {categories}"
+                taken = f"{cost.peak_mb:.0f} | {cost.wall:.1f} | {cost.processor:.1f}"
+                print(f"| {step} | {size} | {taken} |", flush=True)
             if all(step in found for step in steps):
                 break
         return {step: found[step] for step in steps}

@@ -1,4 +1,4 @@
-"""Kill runs of the pipeline at random moments, start two at once, fill the disk, break a file; run again, compare.
+"""Kill runs at random moments, start two at once, fill the disk, break a file; run again, compare bytes.
 
 In a copy of the project, with the first of the sample's persons and two small models:
 
@@ -58,7 +58,7 @@ FILE_LIMIT = 60_000
 """Bytes that a file may have on the "full disk": less than the records need."""
 
 
-class Otherwise(AssertionError):
+class OtherwiseError(AssertionError):
     """Something came out otherwise than it must."""
 
 
@@ -90,7 +90,7 @@ class Soak:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=limited,  # noqa: PLW1509
+            preexec_fn=limited,
         )
 
     def clear(self) -> None:
@@ -107,19 +107,23 @@ class Soak:
         results = self.folder / "results/sample"
         files = [*results.rglob("*.parquet"), *results.rglob("*.safetensors"), *results.glob("*.json")]
         return {
-            str(f.relative_to(results)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files if f.is_file()
+            str(f.relative_to(results)): hashlib.sha256(f.read_bytes()).hexdigest()
+            for f in files
+            if f.is_file()
         }
 
     def require_same(self, printed: str) -> None:
-        """Raise Otherwise unless the results are those of the undisturbed run, and nothing lies about."""
+        """Raise OtherwiseError unless the results are those of the undisturbed run, and nothing lies about."""
         made = self.made()
         if made != self.bytes_:
             paths = made.keys() | self.bytes_.keys()
             other = sorted(path for path in paths if made.get(path) != self.bytes_.get(path))
-            raise Otherwise(f"other bytes in {', '.join(other)}\n{printed[-2000:]}")
-        parts = [f.name for f in (self.folder / "results").rglob("*") if ".part" in f.name or ".tmp" in f.name]
+            raise OtherwiseError(f"other bytes in {', '.join(other)}\n{printed[-2000:]}")
+        parts = [
+            f.name for f in (self.folder / "results").rglob("*") if ".part" in f.name or ".tmp" in f.name
+        ]
         if parts:
-            raise Otherwise(f"left lying about: {', '.join(parts)}")
+            raise OtherwiseError(f"left lying about: {', '.join(parts)}")
 
     def run_again(self) -> str:
         """A plain run, after an unlock if there is a lock; its bytes must be the undisturbed run's."""
@@ -130,7 +134,7 @@ class Soak:
             process = self.start()
             printed, _ = process.communicate()
         if process.returncode:
-            raise Otherwise(f"the plain run failed:\n{printed[-3000:]}")
+            raise OtherwiseError(f"the plain run failed:\n{printed[-3000:]}")
         self.require_same(printed)
         return printed
 
@@ -138,7 +142,7 @@ class Soak:
 def prepared(folder: Path, persons: int) -> None:
     """Copy what a run needs, with the first persons of the sample and the small parameters."""
     folder.mkdir(exist_ok=True)
-    for name in ("Snakefile", "workflow", "profiles"):
+    for name in ("Snakefile", "workflow", "profiles", "benchmarks"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, folder / name)
@@ -164,7 +168,7 @@ def undisturbed(soak: Soak) -> str:
         printed, _ = process.communicate()
         soak.seconds = time.monotonic() - began
         if process.returncode:
-            raise Otherwise(f"the undisturbed run failed:\n{printed[-3000:]}")
+            raise OtherwiseError(f"the undisturbed run failed:\n{printed[-3000:]}")
         if again:
             soak.require_same(printed)
         soak.bytes_ = soak.made()
@@ -194,7 +198,7 @@ def two_at_once(soak: Soak) -> str:
     ends = [(process.communicate()[0], process.returncode) for process in both]
     refused = [printed for printed, status in ends if status and "lock" in printed.lower()]
     if len(refused) != 1 or sum(status == 0 for _, status in ends) != 1:
-        raise Otherwise("\n".join(printed[-1500:] for printed, _ in ends))
+        raise OtherwiseError("\n".join(printed[-1500:] for printed, _ in ends))
     soak.require_same(ends[0][0])
     return "one refused by the lock, the other the same bytes"
 
@@ -205,10 +209,10 @@ def full_disk(soak: Soak) -> str:
     process = soak.start(FILE_LIMIT)
     printed, _ = process.communicate()
     if not process.returncode:
-        raise Otherwise("the run did not notice that nothing could be written")
+        raise OtherwiseError("the run did not notice that nothing could be written")
     told = [line.strip() for line in printed.splitlines() if "too large" in line or "No space" in line]
     if not told:
-        raise Otherwise(f"the run failed, but does not say why:\n{printed[-3000:]}")
+        raise OtherwiseError(f"the run failed, but does not say why:\n{printed[-3000:]}")
     soak.run_again()
     return f"said {told[0][:90]!r}"
 
@@ -224,7 +228,7 @@ def truncated(soak: Soak) -> str:
     printed, _ = process.communicate()
     told = [line.strip() for line in printed.splitlines() if line.strip().startswith("error: ")]
     if not process.returncode or not any("synthetic.parquet" in line for line in told):
-        raise Otherwise(f"the damaged file is not named in one line:\n{printed[-3000:]}")
+        raise OtherwiseError(f"the damaged file is not named in one line:\n{printed[-3000:]}")
     path.unlink()
     soak.run_again()
     return f"said {next(line for line in told if 'synthetic.parquet' in line)!r}"
@@ -235,7 +239,7 @@ def row(name: str, work: Callable[[], str]) -> bool:
     began = time.monotonic()
     try:
         said, good = work(), True
-    except Otherwise as fault:
+    except OtherwiseError as fault:
         said, good = f"**otherwise**: {fault}", False
     print(f"| {name} | {said} | {time.monotonic() - began:.0f} |", flush=True)
     return good

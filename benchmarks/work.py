@@ -203,9 +203,7 @@ def ratios(true, drawn) -> str:
     return "median/mean/r.m.s. " + "/".join(f"{value:.3f}" for value in found) + " x a bootstrap's"
 
 
-MEASURED = {
-    work.__name__: work for work in (crosstab, sweep, nist, florida, wide, blades, millions)
-}
+MEASURED = {work.__name__: work for work in (crosstab, sweep, nist, florida, wide, blades, millions)}
 
 
 def main() -> None:

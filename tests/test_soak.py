@@ -27,10 +27,10 @@ def test_other_bytes_and_what_lies_about_are_noticed(tmp_path):
     kept.bytes_ = kept.made()
     kept.require_same("")
     (results / "records.parquet").write_bytes(b"two")
-    with pytest.raises(soak.Otherwise, match=r"other bytes in records\.parquet"):
+    with pytest.raises(soak.OtherwiseError, match=r"other bytes in records\.parquet"):
         kept.require_same("")
     (results / "records.parquet").write_bytes(b"one")
     (results / ".records.part.parquet").write_bytes(b"")
     kept.bytes_ = kept.made()
-    with pytest.raises(soak.Otherwise, match="left lying about"):
+    with pytest.raises(soak.OtherwiseError, match="left lying about"):
         kept.require_same("")

@@ -36,7 +36,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def killed_once(node: single_node.Node, process: subprocess.Popen) -> str:
-    """Kill the first fit that is seen running, as a node would that runs out of memory; return its comment."""
+    """Kill the first fit that is seen running, as a node out of memory would; return its comment."""
     while process.poll() is None:
         for number, comment in node.jobs("RUNNING"):
             if comment.startswith("rule_fit"):

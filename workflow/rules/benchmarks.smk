@@ -44,8 +44,10 @@ rule benchmarks:
 
 
 # What users would pick instead, on this data set's records: snakemake peers --cores 2
+PEER_SCRIPTS = ("measured.py", "others.py", "learning.py", "stationary.py")
 PEERS = f"{RESULTS}/peers"
-OWN = ("stationary-pairs", "stationary-triples", "population", "cart-5", "cart-20", "chow-liu")
+OWN = ("bootstrap", "stationary-pairs", "stationary-triples", "population", "private")
+OWN += ("cart-5", "cart-20", "chow-liu")
 OTHERS = ("mostlyai", "dpmm")
 
 
@@ -70,7 +72,7 @@ rule peer:
     """Fit and draw by one method, and measure what it drew."""
     input:
         script=where.at_hand("benchmarks/peers.py"),
-        scripts=[where.at_hand(f"benchmarks/{name}") for name in BENCHMARK_SCRIPTS],
+        scripts=[where.at_hand(f"benchmarks/{name}") for name in PEER_SCRIPTS],
         records=rules.code.output.records,
         holdout=rules.code.output.holdout,
         codebook=rules.code.output.codebook,

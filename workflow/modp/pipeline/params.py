@@ -16,7 +16,7 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "benchmarks", "peers", "records", "holdout", BOOTSTRAP, MARGINALS)
+RESERVED = (*FOLDERS, "anonymeter", "peers", "records", "holdout", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
