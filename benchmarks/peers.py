@@ -3,8 +3,8 @@
 Every method fits and draws as many records in a process of its own; another then measures what was drawn.
 
 - bootstrap: a resample of the records, the ideal of fidelity, and a full leak;
-- stationary-pairs, stationary-triples, population, private: this project's (private at epsilon 1,
-  delta 1e-5);
+- stationary-pairs, stationary-triples, population, private: this project's (private at
+  epsilon 1, delta 1e-5);
 - cart-5, cart-20: each question from those before it by a tree with so many records a leaf, as synthpop does
   (Nowok, Raab and Dibben, 2016), by scikit-learn;
 - chow-liu: the tree of questions with the largest mutual information (Chow and Liu, 1968);

@@ -13,9 +13,9 @@ rule instances:
     wildcard_constraints:
         model=one_of(INSTANCED),
     resources:
+        **resources.gpus(PARAMS.device),
         mem_mb=resources.memory("instances", SIZE),
         runtime=resources.minutes("instances", SIZE),
-        gpu=resources.gpus(PARAMS.device),
     params:
         family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
@@ -42,9 +42,9 @@ rule draw:
     wildcard_constraints:
         row=one_of(ROWS),
     resources:
+        **resources.gpus(PARAMS.device),
         mem_mb=resources.memory("draw", SIZE),
         runtime=resources.minutes("draw", SIZE),
-        gpu=resources.gpus(PARAMS.device),
     params:
         family=lambda w: family_of(w.row),
         row=lambda w: ROWS[w.row].model_dump_json(),

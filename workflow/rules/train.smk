@@ -15,9 +15,9 @@ rule fit:
         model=one_of(MODELS),
     threads: cores_of_a_fit
     resources:
+        **resources.gpus(PARAMS.device),
         mem_mb=resources.memory("fit", SIZE),
         runtime=resources.minutes("fit", SIZE),
-        gpu=resources.gpus(PARAMS.device),
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
         zeros=lambda w: PARAMS.zeros if PARAMS.family_of(w.model).excludes_zeros else "sample",

@@ -96,9 +96,12 @@ def minutes(step: str, size: Size) -> Callable[..., int]:
     return lambda wildcards, attempt: NEEDS[step].time(size, attempt)
 
 
-def gpus(device: str) -> int:
-    """How many GPUs a job asks for: one where the parameters demand one; ``auto`` takes what is there."""
-    return int(device.startswith("cuda"))
+def gpus(device: str) -> dict[str, int | str]:
+    """Ask for one GPU where the parameters demand one; ``auto`` takes what is there, and asks for none.
+
+    Kubernetes refuses a job that asks for none by name, and one that does not say by whom its GPU is made.
+    """
+    return {"gpu": 1, "gpu_manufacturer": "nvidia"} if device.startswith("cuda") else {}
 
 
 def size_of(dataset: Dataset, questions: QuestionSet, raw: str) -> Size:
