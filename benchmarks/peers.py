@@ -10,7 +10,8 @@ Every method fits and draws as many records in a process of its own; another the
 - chow-liu: the tree of questions with the largest mutual information (Chow and Liu, 1968);
 - mostlyai, dpmm: see others.py, in environments of their own.
 
-Run by "snakemake peers"; or python benchmarks/peers.py measure NAME --records R --holdout H --codebook C --out F
+Run by "snakemake peers"; or
+python benchmarks/peers.py measure NAME --records R --holdout H --codebook C --out F
 """
 
 import argparse

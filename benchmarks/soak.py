@@ -113,7 +113,7 @@ class Soak:
         }
 
     def require_same(self, printed: str) -> None:
-        """Raise OtherwiseError unless the results are those of the undisturbed run, and nothing lies about."""
+        """Raise OtherwiseError unless the results are the undisturbed run's and nothing lies about."""
         made = self.made()
         if made != self.bytes_:
             paths = made.keys() | self.bytes_.keys()
