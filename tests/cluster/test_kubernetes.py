@@ -16,9 +16,9 @@ PROFILE = ROOT / "profiles/kubernetes"
 PLUGIN = "snakemake_executor_plugin_cluster_generic"
 KUBECTL = """#!{python}
 # Takes Jobs as kubectl does, and runs the command of each pod on this machine, in its folder.
-import json, os, subprocess, sys
+import json, os, pathlib, subprocess, sys
 
-jobs, verb = Path(os.environ["JOBS"]), sys.argv[1]
+jobs, verb = pathlib.Path(os.environ["JOBS"]), sys.argv[1]
 if verb == "create":
     made = json.load(sys.stdin)
     name, pod = made["metadata"]["name"], made["spec"]["template"]["spec"]["containers"][0]
