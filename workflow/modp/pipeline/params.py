@@ -95,7 +95,11 @@ class Grids(Strict):
     )
 
 
-DATA_OF_BENCHMARKS = {"nist": "tests/datasets/nist-2019.yaml", "florida": "tests/datasets/fl-2024.yaml"}
+DataOfBenchmarks = dict[Literal["nist", "florida"], str]
+DATA_OF_BENCHMARKS: DataOfBenchmarks = {
+    "nist": "tests/datasets/nist-2019.yaml",
+    "florida": "tests/datasets/fl-2024.yaml",
+}
 """What budgets call a data set -> its dataset YAML."""
 
 if TYPE_CHECKING:
@@ -141,7 +145,7 @@ class Params(Strict):
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
     release: Released = Field(default_factory=Released)
-    benchmarks: dict[Literal["nist", "florida"], str] = Field(default=DATA_OF_BENCHMARKS)
+    benchmarks: DataOfBenchmarks = Field(default=DATA_OF_BENCHMARKS)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @model_validator(mode="before")
