@@ -1,17 +1,13 @@
 # What the pipeline costs, on request: snakemake benchmarks --cores 2
 BUDGETS = list(read_yaml(where.at_hand("benchmarks/budgets.yaml")))
 BENCHMARKS = f"{PARAMS.results}/benchmarks"
-BENCHMARK_SCRIPTS = ("budgets.py", "measured.py", "work.py", "made.py", "memory.py")
-
-
-def whole_machine(_):
-    """What is measured has the machine for itself."""
-    return workflow.cores or 2
+BENCHMARK_SCRIPTS = ("budgets.yaml", "measured.py", "work.py", "made.py", "memory.py")
 
 
 rule budget:
     """Measure one line of the budgets, in processes of its own."""
     input:
+        script=where.at_hand("benchmarks/budgets.py"),
         scripts=[where.at_hand(f"benchmarks/{name}") for name in BENCHMARK_SCRIPTS],
         code=engines.package(),
     output:
@@ -27,7 +23,7 @@ rule budget:
     params:
         data=[f"{name}={where.at_hand(path)}" for name, path in PARAMS.benchmarks.items()],
     shell:
-        "python {input.scripts[0]:q} measure {wildcards.budget} --data {params.data:q} --out {output:q}"
+        "python {input.script:q} measure {wildcards.budget} --data {params.data:q} --out {output:q}"
         " > {log:q} 2>&1"
 
 
@@ -37,10 +33,12 @@ rule benchmarks:
         script=where.at_hand("benchmarks/budgets.py"),
         measured=expand(rules.budget.output, budget=BUDGETS),
     output:
-        f"{BENCHMARKS}/budgets.parquet",
-        f"{BENCHMARKS}/budgets.md",
+        table=f"{BENCHMARKS}/budgets.parquet",
+        text=f"{BENCHMARKS}/budgets.md",
+    log:
+        f"{LOGS}/benchmarks/table.log",
     shell:
-        "python {input.script:q} table {input.measured:q} --out {output[0]:q}"
+        "python {input.script:q} table {input.measured:q} --out {output.table:q} 2>&1 | tee {log:q}"
 
 
 # What users would pick instead, on this data set's records: snakemake peers --cores 2
@@ -101,7 +99,9 @@ rule peers:
         script=where.at_hand("benchmarks/peers.py"),
         measured=expand(rules.peer.output, peer=[*OWN, *OTHERS]),
     output:
-        f"{PEERS}/peers.parquet",
-        f"{PEERS}/peers.md",
+        table=f"{PEERS}/peers.parquet",
+        text=f"{PEERS}/peers.md",
+    log:
+        f"{LOGS}/peers/table.log",
     shell:
-        "python {input.script:q} table {input.measured:q} --out {output[0]:q}"
+        "python {input.script:q} table {input.measured:q} --out {output.table:q} 2>&1 | tee {log:q}"

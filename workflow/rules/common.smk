@@ -131,6 +131,11 @@ def cores_of_a_fit(_):
     return min(4, max(1, (workflow.cores or 4) // together))
 
 
+def whole_machine(_):
+    """What is measured has the machine for itself."""
+    return workflow.cores or 2
+
+
 def mixing(model):
     return f"{RESULTS}/frontier/{model}.mixing.parquet"
 
