@@ -128,12 +128,12 @@ def frontier(model):
 def cores_of_a_fit(_):
     """Many models fitted side by side use the cores better than one after the other on all."""
     together = len(MODELS) if engines.ran_everything(workflow) else 1
-    return min(4, max(1, (workflow.cores or 4) // together))
+    return min(4, max(1, engines.cores(workflow) // together))
 
 
 def whole_machine(_):
     """What is measured has the machine for itself."""
-    return workflow.cores or 2
+    return engines.cores(workflow)
 
 
 def mixing(model):

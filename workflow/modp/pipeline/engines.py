@@ -130,6 +130,11 @@ def starts_jobs_here(workflow: Any) -> bool:
     return wanted and workflow.is_main_process and workflow.local_exec
 
 
+def cores(workflow: Any, of_a_node: int = 4) -> int:
+    """Return the cores that a Snakemake run was given, or, where a cluster runs its jobs, a node's at least."""
+    return workflow.resource_settings.cores or of_a_node
+
+
 def inside_dvc() -> bool:
     """Whether this process was started by a stage of DVC, which then does the recording."""
     return "DVC_STAGE" in os.environ
