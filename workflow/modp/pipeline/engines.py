@@ -131,7 +131,7 @@ def starts_jobs_here(workflow: Any) -> bool:
 
 
 def cores(workflow: Any, of_a_node: int = 4) -> int:
-    """Return the cores that a Snakemake run was given, or, where a cluster runs its jobs, a node's at least."""
+    """Return the cores that a Snakemake run was given; where a cluster runs its jobs, those of any node."""
     return workflow.resource_settings.cores or of_a_node
 
 
