@@ -75,3 +75,19 @@ def test_files_still_to_be_fetched_count_as_the_largest_of_their_kind(states, sp
     content = {"title": "t", "questions": "stums", "census": census}
     size = size_of(check(content, Dataset, "t"), question_set(LETTER, ANSWER), "nowhere")
     assert size == Size(records, 2, 6)
+
+
+MEASURED = {
+    "code": {(2_000, 8, 50): 266, (2_000, 83, 500): 283, (50_000, 8, 50): 290},
+    "fit": {(2_000, 8, 50): 432, (2_000, 83, 500): 627, (50_000, 8, 50): 298},
+    "instances": {(2_000, 8, 50): 416, (2_000, 83, 500): 465},
+    "draw": {(2_000, 8, 50): 280, (2_000, 83, 500): 359},
+    "measure": {(2_000, 8, 50): 286, (2_000, 83, 500): 344},
+}
+"""By benchmarks/memory.py: records, questions, categories -> megabytes at the peak."""
+
+
+@pytest.mark.parametrize("step", MEASURED)
+def test_what_steps_ask_for_holds_what_was_measured(step):
+    for size, peak in MEASURED[step].items():
+        assert peak * 1.2 <= resources.NEEDS[step].megabytes(Size(*size)) <= 4 * peak, size
