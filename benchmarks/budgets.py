@@ -106,7 +106,8 @@ def measure(name: str, dataset: Path | None) -> dict[str, Any]:
             command = COMMANDS.get(name) or worker("measure", name, at, dataset)
             cost = run([word.replace("{at}", folder) for word in command], at / "measure.log")
         except FailedError as fault:
-            return row | {"said": f"failed: {fault}"}
+            print(fault, flush=True)
+            return row | {"said": f"failed: {str(fault).splitlines()[-1]}"}
         inner = json.loads((at / RESULT).read_text()) if (at / RESULT).exists() else {}
     return row | asdict(cost) | judged(line, cost, inner) | {"said": inner.get("said", "")}
 
@@ -136,7 +137,7 @@ def printed(rows: list[dict[str, Any]]) -> str:
         peak = f"{row['peak_mb'] / 1000:.2f}" if row.get("peak_mb") else ""
         peak += f" (of {row['peak_target_gb']:g})" if row.get("peak_target_gb") else ""
         cells = [row["work"], f"{row['target']:g}", number(row.get("measured")), row["unit"], within]
-        cells += [number(row.get("wall")), number(row.get("processor")), peak, row["said"].split("\n")[0]]
+        cells += [number(row.get("wall")), number(row.get("processor")), peak, row["said"]]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", f"Measured on {rows[0]['machine']}."])
 

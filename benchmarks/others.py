@@ -1,6 +1,6 @@
 """Fit and draw by a method that is not this project's, in an environment of its own, without this package.
 
-Run by peers.py: PYTHON benchmarks/others.py mostlyai|dpmm CODES.parquet FOLDER SEED
+Run by peers.py: PYTHON benchmarks/others.py mostlyai|dpmm CODES.csv FOLDER SEED
 """
 
 import json
@@ -38,14 +38,14 @@ def dpmm(codes: pd.DataFrame, sizes: dict[str, int], seed: int):
 
 def main() -> None:
     name, path, folder, seed = sys.argv[1:]
-    codes = pd.read_parquet(path)
+    codes = pd.read_csv(path)
     sizes = json.loads(Path(folder, "sizes.json").read_text(encoding="utf-8"))
     work, seconds = {"mostlyai": mostlyai, "dpmm": dpmm}[name](codes, sizes, int(seed)), []
     for _ in ("fit", "draw"):
         began = time.process_time()
         drawn = next(work)
         seconds.append(time.process_time() - began)
-    drawn[list(codes)].astype("int16").to_parquet(Path(folder, "drawn.parquet"), index=False)
+    drawn[list(codes)].astype("int16").to_csv(Path(folder, "drawn.csv"), index=False)
     Path(folder, "seconds.json").write_text(json.dumps(seconds), encoding="utf-8")
 
 

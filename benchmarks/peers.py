@@ -43,12 +43,13 @@ def measure(name: str, files: list[str], state: Path | None, seed: int) -> dict[
             run([*own, "codes", at, *files], at / "log")
             if state:
                 command = [state.resolve().parent / "bin/python", HERE / "others.py", name]
-                cost = run([*command, at / "codes.parquet", at, str(seed)], at / "log", {"PYTHONPATH": ""})
+                cost = run([*command, at / "codes.csv", at, str(seed)], at / "log", {"PYTHONPATH": ""})
             else:
                 cost = run([*own, "draw", name, at, *files, str(seed)], at / "log")
             run([*own, "compare", at, *files, str(seed)], at / "log")
         except FailedError as fault:
-            return row | {"said": f"left out: {fault}"}
+            print(fault, flush=True)
+            return row | {"said": f"left out: {str(fault).splitlines()[-1]}"}
         fit, draw = json.loads((at / "seconds.json").read_text(encoding="utf-8"))
         measures = json.loads((at / "measures.json").read_text(encoding="utf-8"))
     return row | {"fit_s": fit, "draw_s": draw} | asdict(cost) | measures | {"said": ""}
@@ -68,7 +69,7 @@ def write_codes(at: Path, files: list[str]) -> None:
     import pandas as pd
 
     records, _ = records_of(files)
-    pd.DataFrame(records.codes, columns=records.codebook.names).to_parquet(at / "codes.parquet", index=False)
+    pd.DataFrame(records.codes, columns=records.codebook.names).to_csv(at / "codes.csv", index=False)
     sizes = dict(zip(records.codebook.names, records.codebook.sizes.tolist(), strict=True))
     (at / "sizes.json").write_text(json.dumps(sizes), encoding="utf-8")
 
@@ -170,7 +171,7 @@ def draw(name: str, at: Path, files: list[str], seed: int) -> None:
     drawn = drawn_from(model)
     seconds = [fitted - began, time.process_time() - fitted]
     names = records.codebook.names
-    pd.DataFrame(drawn.codes, columns=names).to_parquet(at / "drawn.parquet", index=False)
+    pd.DataFrame(drawn.codes, columns=names).to_csv(at / "drawn.csv", index=False)
     (at / "seconds.json").write_text(json.dumps(seconds), encoding="utf-8")
 
 
@@ -186,7 +187,7 @@ def compare(at: Path, files: list[str], seed: int) -> None:
     from modp.draws import postprocess
 
     train, held = records_of(files)
-    codes = pd.read_parquet(at / "drawn.parquet")[train.codebook.names].to_numpy(np.int16)
+    codes = pd.read_csv(at / "drawn.csv")[train.codebook.names].to_numpy(np.int16)
     drawn, counts, starts = train.of(codes), crosstab(train, 2), train.block_starts
 
     def distances(some) -> np.ndarray:
@@ -237,7 +238,7 @@ def printed(rows: list[dict[str, Any]]) -> str:
             " / ".join(f"{row[key]:.4g}" for key in keys if row.get(key) is not None)
             for keys in SHOWN.values()
         ]
-        lines.append("| " + " | ".join([row["method"], *cells, row["said"].split("\n")[0]]) + " |")
+        lines.append("| " + " | ".join([row["method"], *cells, row["said"]]) + " |")
     return "\n".join([*lines, "", f"Measured on {rows[0]['machine']}."])
 
 
