@@ -226,7 +226,7 @@ def truncated(soak: Soak) -> str:
     path.write_bytes(whole[: len(whole) // 2])
     process = soak.start()
     printed, _ = process.communicate()
-    told = [line.strip() for line in printed.splitlines() if line.strip().startswith("error: ")]
+    told = [line.strip() for line in printed.splitlines() if line.strip().startswith("error in ")]
     if not process.returncode or not any("synthetic.parquet" in line for line in told):
         raise OtherwiseError(f"the damaged file is not named in one line:\n{printed[-3000:]}")
     path.unlink()
