@@ -57,12 +57,12 @@ DETAILS = {*KEY, "rest"}
 class Trees:
     """A tree a question, of the codes of the answers to those before it, in the codebook's order."""
 
-    def __init__(self, train: Records, seed: int):
+    def __init__(self, train: Records, seed: int, leaf: int = LEAF):
         from sklearn.tree import DecisionTreeClassifier
 
         self.train, codes = train, train.codes
         self.grown = [
-            DecisionTreeClassifier(min_samples_leaf=LEAF, random_state=seed).fit(codes[:, :q], codes[:, q])
+            DecisionTreeClassifier(min_samples_leaf=leaf, random_state=seed).fit(codes[:, :q], codes[:, q])
             for q in range(1, codes.shape[1])
         ]
 

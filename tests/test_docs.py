@@ -36,6 +36,13 @@ INSTEAD = {
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests
     "snakemake --profile profiles/slurm": "snakemake --profile profiles/slurm --dry-run",  # no cluster here
+    "pip install -e '.[kubernetes]'": "pip show -q snakemake-executor-plugin-cluster-generic",
+    "snakemake --profile profiles/kubernetes": "snakemake --profile profiles/kubernetes --dry-run",
+    # Tests of their own.
+    "python -m pytest -n 0 tests/cluster/test_slurm.py": "python -m pytest --help",
+    # An hour on a quiet machine; the lines are tested by themselves.
+    "snakemake benchmarks --cores 2": "snakemake benchmarks --cores 2 --dry-run",
+    "snakemake peers --cores 2": "snakemake peers --cores 2 --dry-run",
     # Many trainings; a dry run finds every mistake in the file.
     "snakemake --cores 2 --configfile examples/grid.yaml -- results/grid/sample/tables/accuracy.md": (
         "snakemake --cores 2 --configfile examples/grid.yaml --dry-run"

@@ -11,6 +11,9 @@ rule acquire:
         f"{LOGS}/acquire/{{file}}.log",
     wildcard_constraints:
         file=one_of(SOURCES),
+    resources:
+        mem_mb=resources.memory("acquire", SIZE),
+        runtime=resources.minutes("acquire", SIZE),
     params:
         base_url=PARAMS.census.base_url,
         downloads=PARAMS.census.downloads,

@@ -27,6 +27,9 @@ rule anonymeter_risks:
         f"{LOGS}/anonymeter/{{row}}.log",
     wildcard_constraints:
         row=one_of(MEASURED),
+    resources:
+        mem_mb=resources.memory("measure", SIZE),
+        runtime=resources.minutes("measure", SIZE),
     params:
         folder=lambda w, input: Path(str(input.ready)).parent,
         secret=PARAMS.attacked[:1] or [""],
@@ -49,6 +52,9 @@ rule anonymeter:
         f"{RESULTS}/anonymeter/attacks.md",
     log:
         f"{LOGS}/anonymeter/table.log",
+    resources:
+        mem_mb=resources.memory("figure", SIZE),
+        runtime=resources.minutes("figure", SIZE),
     params:
         rows=MEASURED,
         seed=PARAMS.seed,

@@ -14,6 +14,9 @@ rule code:
         weights=f"{RESULTS}/weights.parquet",
     log:
         f"{LOGS}/code.log",
+    resources:
+        mem_mb=resources.memory("code", SIZE),
+        runtime=resources.minutes("code", SIZE),
     params:
         seed=PARAMS.seed,
         share=PARAMS.holdout,
@@ -37,6 +40,9 @@ rule bootstrap:
         marginals=synthetic(MARGINALS),
     log:
         f"{LOGS}/bootstrap.log",
+    resources:
+        mem_mb=resources.memory("bootstrap", SIZE),
+        runtime=resources.minutes("bootstrap", SIZE),
     params:
         seed=PARAMS.seed,
     shell:

@@ -12,8 +12,8 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 
 from modp.figures import registry
-from modp.pipeline import engines, stages, warm
-from modp.base.config import check, load
+from modp.pipeline import engines, resources, stages, warm
+from modp.base.config import check, load, read_yaml
 from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.pipeline.params import Params
@@ -37,15 +37,16 @@ try:
     where.require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
-    QUESTIONS.fitted(
-        DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
-    )
     DATASET.agrees_with(QUESTIONS.records)
     CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
+    WANTED = QUESTIONS.fitted(
+        DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
+    )
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 
 RAW = f"data/raw/{NAME}"
+SIZE = resources.size_of(DATASET, WANTED, RAW)
 LOGS = f"logs/{NAME}" if PARAMS.results == "results" else f"{RESULTS}/logs"
 SOURCES = [*DATASET.names, *DATASET.held_names]
 MODELS = list(PARAMS.models)
@@ -153,7 +154,12 @@ def frontier(model):
 def cores_of_a_fit(_):
     """Many models fitted side by side use the cores better than one after the other on all."""
     together = len(MODELS) if engines.ran_everything(workflow) else 1
-    return min(4, max(1, (workflow.cores or 4) // together))
+    return min(4, max(1, engines.cores(workflow) // together))
+
+
+def whole_machine(_):
+    """What is measured has the machine for itself."""
+    return engines.cores(workflow)
 
 
 def mixing(model):

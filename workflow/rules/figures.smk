@@ -29,6 +29,9 @@ rule figure:
         f"{RESULTS}/figures/{{figure}}.pdf",
     log:
         f"{LOGS}/figures/{{figure}}.log",
+    resources:
+        mem_mb=resources.memory("figure", SIZE),
+        runtime=resources.minutes("figure", SIZE),
     params:
         kind=lambda w: FIGURES[w.figure][0],
         names=lambda w: FIGURES[w.figure][1],

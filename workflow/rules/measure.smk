@@ -18,6 +18,9 @@ rule measure:
         f"{LOGS}/measures/{{row}}.log",
     wildcard_constraints:
         row=one_of(ROWS),
+    resources:
+        mem_mb=resources.memory("measure", SIZE),
+        runtime=resources.minutes("measure", SIZE),
     params:
         drawn=lambda w, output: [
             *["--family", family_of(w.row), "--crowds", output.crowds],
@@ -77,6 +80,9 @@ rule releases:
         f"{LOGS}/measures/{{row}}.releases.log",
     wildcard_constraints:
         row=one_of(AGAIN),
+    resources:
+        mem_mb=resources.memory("releases", SIZE),
+        runtime=resources.minutes("releases", SIZE),
     params:
         drawn=lambda w: (
             []
@@ -114,6 +120,9 @@ rule frontier:
     wildcard_constraints:
         model=one_of(CURVED),
     threads: cores_of_a_fit
+    resources:
+        mem_mb=resources.memory("frontier", SIZE),
+        runtime=resources.minutes("frontier", SIZE),
     params:
         family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
@@ -138,6 +147,9 @@ rule mixing:
     wildcard_constraints:
         model=one_of(CHAINED),
     threads: cores_of_a_fit
+    resources:
+        mem_mb=resources.memory("mixing", SIZE),
+        runtime=resources.minutes("mixing", SIZE),
     params:
         family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
@@ -181,6 +193,9 @@ rule tables:
         plot=f"{RESULTS}/plots/accuracy.csv",
     log:
         f"{LOGS}/tables.log",
+    resources:
+        mem_mb=resources.memory("tables", SIZE),
+        runtime=resources.minutes("tables", SIZE),
     params:
         rows=PARAMS.names,
         seed=PARAMS.seed,
@@ -215,6 +230,9 @@ rule repeat:
     wildcard_constraints:
         number=one_of(NUMBERS),
     threads: 4
+    resources:
+        mem_mb=resources.memory("repeat", SIZE),
+        runtime=resources.minutes("repeat", SIZE),
     params:
         seed=lambda w: PARAMS.seed + int(w.number) - 1,
         folder=lambda w, output: Path(output[0]).with_suffix(""),
@@ -241,6 +259,9 @@ rule repeats:
         ),
     log:
         f"{LOGS}/repeats.log",
+    resources:
+        mem_mb=resources.memory("figure", SIZE),
+        runtime=resources.minutes("figure", SIZE),
     params:
         seed=PARAMS.seed,
         folder=lambda w, output: Path(output[0]).parent,

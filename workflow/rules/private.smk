@@ -15,6 +15,9 @@ rule epsilon_of:
     wildcard_constraints:
         model=one_of(GUARANTEED),
     threads: 4
+    resources:
+        mem_mb=resources.memory("epsilon", SIZE),
+        runtime=resources.minutes("epsilon", SIZE),
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
         epsilons=PARAMS.grids.epsilons,

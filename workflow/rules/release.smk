@@ -22,6 +22,9 @@ rule release_row:
         f"{LOGS}/{{row}}/release.log",
     wildcard_constraints:
         row=one_of(PARAMS.release.rows),
+    resources:
+        mem_mb=resources.memory("release", SIZE),
+        runtime=resources.minutes("release", SIZE),
     params:
         name=lambda w: ROWS[w.row].model,
         model=lambda w: PARAMS.models[ROWS[w.row].model].model_dump_json(),

@@ -42,6 +42,9 @@ rule page:
     log:
         text=f"{LOGS}/report.log",
         run=f"{LOGS}/run.js",
+    resources:
+        mem_mb=resources.memory("report", SIZE),
+        runtime=resources.minutes("report", SIZE),
     params:
         rows=PARAMS.names,
         shown=json.dumps(registry.shown(FIGURES)),
@@ -83,6 +86,9 @@ rule card:
         f"{LOGS}/{{model}}/card.log",
     wildcard_constraints:
         model=one_of(MODELS),
+    resources:
+        mem_mb=resources.memory("card", SIZE),
+        runtime=resources.minutes("card", SIZE),
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
         rows=lambda w: [ROWS[row].model_dump_json() for row in PARAMS.rows_of[w.model]],

@@ -12,6 +12,10 @@ rule instances:
         f"{LOGS}/{{model}}/instances.log",
     wildcard_constraints:
         model=one_of(INSTANCED),
+    resources:
+        **resources.gpus(PARAMS.device),
+        mem_mb=resources.memory("instances", SIZE),
+        runtime=resources.minutes("instances", SIZE),
     params:
         family=lambda w: family_of(w.model),
         seed=PARAMS.seed,
@@ -38,6 +42,10 @@ rule draw:
         f"{LOGS}/{{row}}.log",
     wildcard_constraints:
         row=one_of(ROWS),
+    resources:
+        **resources.gpus(PARAMS.device),
+        mem_mb=resources.memory("draw", SIZE),
+        runtime=resources.minutes("draw", SIZE),
     params:
         family=lambda w: family_of(w.row),
         row=lambda w: ROWS[w.row].model_dump_json(),

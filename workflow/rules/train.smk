@@ -17,7 +17,9 @@ rule fit:
         model=one_of(MODELS),
     threads: cores_of_a_fit
     resources:
-        mem_mb=2000,
+        **resources.gpus(PARAMS.device),
+        mem_mb=resources.memory("fit", SIZE),
+        runtime=resources.minutes("fit", SIZE),
     params:
         model=lambda w: PARAMS.models[w.model].model_dump_json(),
         weighted=lambda w: weighted(w.model),

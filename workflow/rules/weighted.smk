@@ -17,6 +17,9 @@ rule weigh:
     log:
         f"{LOGS}/weigh.log",
     threads: 4
+    resources:
+        mem_mb=resources.memory("weigh", SIZE),
+        runtime=resources.minutes("weigh", SIZE),
     params:
         rows=list(ROWS),
         seed=PARAMS.seed,
@@ -43,6 +46,9 @@ rule estimate:
         ESTIMATED,
     log:
         f"{LOGS}/estimate.log",
+    resources:
+        mem_mb=resources.memory("estimate", SIZE),
+        runtime=resources.minutes("estimate", SIZE),
     params:
         rows=list(ROWS),
         of=PARAMS.estimates.of,

@@ -30,6 +30,11 @@ REGISTRY = PACKAGE / "figures" / "registry.py"
 reaches a step by the step's inputs and parameters. So another line makes neither figures stale nor models."""
 
 
+def package() -> list[str]:
+    """Return all files of this package, for what measures it as a whole."""
+    return _relative(set(PACKAGE.rglob("*.py")))
+
+
 def modules_of(step: str) -> list[str]:
     """Return the files of this package that a step runs, found by following its imports.
 
@@ -123,6 +128,11 @@ def starts_jobs_here(workflow: Any) -> bool:
     """Whether a Snakemake run starts jobs that a server of its own, :mod:`modp.pipeline.warm`, can run."""
     wanted = os.environ.get("MODP_WARM") != "0" and sys.platform == "linux"
     return wanted and workflow.is_main_process and workflow.local_exec
+
+
+def cores(workflow: Any, of_a_node: int = 4) -> int:
+    """Return the cores that a Snakemake run was given; where a cluster runs its jobs, those of any node."""
+    return workflow.resource_settings.cores or of_a_node
 
 
 def inside_dvc() -> bool:

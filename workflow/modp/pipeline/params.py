@@ -1,7 +1,7 @@
 """What params.yaml may say: the one place of a run's parameters."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -16,7 +16,7 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", "weights", BOOTSTRAP, MARGINALS)
+RESERVED = (*FOLDERS, "anonymeter", "peers", "records", "holdout", "weights", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -106,6 +106,13 @@ class Estimates(Strict):
     by: list[str] = Field(default=["ST", "SEX", "AGEP"])
 
 
+DataOfBenchmarks = dict[Literal["nist", "florida"], str]
+DATA_OF_BENCHMARKS: DataOfBenchmarks = {
+    "nist": "tests/datasets/nist-2019.yaml",
+    "florida": "tests/datasets/fl-2024.yaml",
+}
+"""What budgets call a data set -> its dataset YAML."""
+
 if TYPE_CHECKING:
     MODELS: TypeAlias = Recipe
     ROWS: TypeAlias = Row
@@ -130,7 +137,8 @@ class Params(Strict):
     ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
     that its family knows. ``paper_notebook`` measures accuracy as the author's notebook does, where that
     differs from the paper. With ``releases`` above one attacks are also made on so many tables of each row
-    together, drawn one as the other, as somebody could make who has them all.
+    together, drawn one as the other, as somebody could make who has them all. ``benchmarks`` names the
+    dataset YAMLs of the real data that ``snakemake benchmarks`` measures on where it is there.
     """
 
     dataset: str
@@ -151,6 +159,7 @@ class Params(Strict):
     grids: Grids = Field(default_factory=Grids)
     estimates: Estimates = Field(default_factory=Estimates)
     release: Released = Field(default_factory=Released)
+    benchmarks: DataOfBenchmarks = Field(default=DATA_OF_BENCHMARKS)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @model_validator(mode="before")

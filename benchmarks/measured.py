@@ -1,0 +1,70 @@
+"""What a command costs, run in a process of its own: wall and processor seconds, peak memory.
+
+Imports nothing large: a process counts the memory of the one that started it as its own, up to its first
+instruction.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one process, and all that it started and waited for, have used.
+
+    wall, processor : seconds; the latter of user and system, of all threads
+    peak_mb : most memory that one of the processes held at a time, in MB (1e6 bytes)
+    """
+
+    wall: float
+    processor: float
+    peak_mb: float
+
+
+class FailedError(RuntimeError):
+    """A command that did not end well, and the end of what it printed."""
+
+
+def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> Cost:
+    """Run a command to its end, with what it prints in ``log``; raise FailedError if it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as printed:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "workflow"), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+        words = " ".join(map(str, command))
+        raise FailedError(f"{words[:200]} ended with status {process.returncode}:\n{end}")
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
+
+
+def modp(*arguments: str | Path) -> list[str]:
+    """The command that runs a step of the pipeline."""
+    return [sys.executable, "-m", "modp", *map(str, arguments)]
+
+
+def machine() -> str:
+    """What the numbers were measured on: processor, cores, memory."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB"

@@ -1,0 +1,125 @@
+"""What benchmarks say is what was measured: costs of processes, judged by targets; peers' measures."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT, codes_of, records_of
+
+from modp.pipeline.params import DATA_OF_BENCHMARKS
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import budgets
+import gpu
+import made
+import measured
+import peers
+import work
+from measured import Cost
+
+
+def test_a_command_costs_its_own_time_and_memory_and_that_of_what_it_starts(tmp_path):
+    inner = "x = bytearray(200_000_000); x[::4096] = b'1' * len(x[::4096])"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], check=True)"
+    heavy = measured.run([sys.executable, "-c", program], tmp_path / "log")
+    light = measured.run([sys.executable, "-c", "pass"], tmp_path / "log")
+    assert 200 < heavy.peak_mb < 400 and light.peak_mb < heavy.peak_mb
+    assert light.processor > 0 and light.wall > 0
+    with pytest.raises(measured.FailedError, match="status 3:\nso it ends"):
+        measured.run([sys.executable, "-c", "print('so it ends'); exit(3)"], tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("unit", "measured_", "within"),
+    [("s", 50, False), ("processor s", 90, False), ("inner s", 4, True), ("GB", 3, True)],
+)
+def test_a_line_is_judged_in_its_own_unit(unit, measured_, within):
+    line = {"target": 10, "unit": unit}
+    found = budgets.judged(line, Cost(50, 90, 3000), {"wall": 4, "processor": 20})
+    assert found == {"measured": measured_, "within": within}
+    assert not budgets.judged(line | {"peak_gb": 2}, Cost(1, 1, 3000), {"wall": 1})["within"]
+
+
+def test_every_line_has_work_and_every_data_set_of_theirs_a_key_in_params():
+    for name, line in budgets.BUDGETS.items():
+        assert (name in budgets.COMMANDS) != (name in work.MEASURED), name
+        assert line["unit"] in ("s", "processor s", "inner s", "inner processor s", "GB")
+        assert ("inner" in line["unit"]) <= (name in work.MEASURED)
+        assert line.get("data", "nist") in DATA_OF_BENCHMARKS
+
+
+def test_a_line_without_its_data_says_so_and_the_table_is_whole(tmp_path, capsys):
+    budgets.main(["measure", "florida", "--out", str(tmp_path / "florida.json")])
+    row = json.loads((tmp_path / "florida.json").read_text())
+    done = row | {"name": "crosstab", "said": "", "measured": 0.02, "within": True, "wall": 1.0}
+    (tmp_path / "crosstab.json").write_text(json.dumps(done | {"processor": 2.0, "peak_mb": 500}))
+    files = [str(tmp_path / f"{name}.json") for name in ("florida", "crosstab")]
+    budgets.main(["table", *files, "--out", str(tmp_path / "budgets.parquet")])
+    printed = capsys.readouterr().out
+    assert "left out: florida is not here" in printed and "| yes | 1 | 2 | 0.50 |" in printed
+    assert (tmp_path / "budgets.md").read_text() in printed and (tmp_path / "budgets.parquet").is_file()
+
+
+def test_made_records_use_every_category_and_their_raw_file_codes_to_them(tmp_path):
+    whole = made.records(300, 5, 23)
+    assert whole.block_starts[-1] == 23
+    assert all(
+        len(np.unique(answers)) == size
+        for answers, size in zip(whole.codes.T, whole.codebook.sizes, strict=True)
+    )
+    made.write_raw(tmp_path, whole)
+    questions = yaml.safe_load((tmp_path / "questions.yaml").read_text())["questions"]
+    assert [len(q["categories"]) for q in questions] == whole.codebook.sizes.tolist()
+
+
+def test_the_tree_keeps_the_pairs_that_it_hangs_on():
+    rng, sizes = np.random.default_rng(1), (3, 4, 3)
+    codes = codes_of(sizes, 4000, rng)
+    codes[:, 2] = np.where(rng.random(4000) < 0.9, codes[:, 0], codes[:, 2])  # question 2 hangs on question 0
+    records = records_of(codes, sizes)
+    tree = peers.Tree(records)
+    assert tree.parents[2] == 0
+    drawn = tree.sample(1).codes
+    together = np.mean(drawn[:, 2] == drawn[:, 0])
+    assert together == pytest.approx(np.mean(codes[:, 2] == codes[:, 0]), abs=0.03)
+    assert np.mean(drawn[:, 0] == 1) == pytest.approx(np.mean(codes[:, 0] == 1), abs=0.03)
+
+
+def test_copies_of_people_who_are_alone_are_counted_others_are_not():
+    people = np.array([[0, 1], [0, 1], [2, 3]], np.int16)
+    assert peers.exactly(np.array([[0, 1], [2, 3], [2, 3], [9, 9]], np.int16), people) == 0.5
+
+
+def test_a_method_whose_environment_is_lacking_is_left_out_with_a_sentence(tmp_path):
+    state = tmp_path / "state.txt"
+    state.write_text("its packages could not be installed: see logs/peers/dpmm.log\n")
+    row = peers.measure("dpmm", [], state, 1)
+    assert row["said"].startswith("left out: its packages could not be installed")
+    assert "left out" in peers.printed([row])
+
+
+def test_without_a_gpu_the_script_says_how_to_run_its_paths(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="--device cpu --size 2000 runs the same paths"):
+        gpu.name_of("cuda")
+
+
+@pytest.mark.pipeline
+def test_the_paths_for_a_gpu_run_on_tensors_of_the_cpu():
+    found = gpu.sweep("cpu", 500, None)
+    assert found["seconds"] > 0 and "of answers changed" in found["said"]
+
+
+@pytest.mark.pipeline
+def test_peers_are_measured_on_one_table(tmp_path):
+    made.write(tmp_path, made.records(1500, 6, 24), 300)
+    files = [str(tmp_path / name) for name in ("records.parquet", "holdout.parquet", "codebook.json")]
+    rows = {name: peers.measure(name, files, None, 1) for name in ("bootstrap", "chow-liu")}
+    assert [row["said"] for row in rows.values()] == ["", ""]
+    assert rows["bootstrap"]["median"] == pytest.approx(1, abs=0.4)
+    assert rows["bootstrap"]["exact_train"] > rows["chow-liu"]["exact_train"]
+    assert rows["bootstrap"]["closer"] > 0.55 and rows["bootstrap"]["zero_rows"] == 0
