@@ -142,6 +142,7 @@ def test_what_only_becomes_impossible_together_is_found():
     assert found is not None and found.tolist() == [0, 1, 1]
 
 
+@pytest.mark.pipeline
 def test_completion_agrees_with_enumeration():
     for seed in range(60):
         rng = np.random.default_rng(seed)

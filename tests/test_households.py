@@ -192,6 +192,7 @@ def test_counts_are_those_of_a_slow_reference():
         assert np.array_equal(getattr(found, name), getattr(slow, name)), name
 
 
+@pytest.mark.pipeline
 def test_the_fit_recovers_the_counts_that_enumeration_expects():
     rng = np.random.default_rng(8)
     w = random_weights(rng, scale=0.5)

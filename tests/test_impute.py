@@ -143,6 +143,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return file, run(file, "--times", "2")
 
 
+@pytest.mark.pipeline
 def test_the_command_fills_what_is_missing_and_says_what_it_took_for_that(made):
     file, said = made
     assert re.search(r"^income: (19|20|21|22) % missing \(blank\)$", said, re.MULTILINE)
@@ -160,6 +161,7 @@ def test_the_command_fills_what_is_missing_and_says_what_it_took_for_that(made):
     assert (one["income"] != two["income"]).sum() > 30
 
 
+@pytest.mark.pipeline
 def test_other_answers_are_the_same_to_the_byte(made):
     file, _ = made
     before, after = (
@@ -171,6 +173,7 @@ def test_other_answers_are_the_same_to_the_byte(made):
         assert all(one == other or not one for one, other in parts)
 
 
+@pytest.mark.pipeline
 def test_an_edited_question_set_says_what_is_missing(made, tmp_path):
     file = tmp_path / "survey.csv"
     file.write_bytes(made[0].read_bytes())
@@ -210,6 +213,7 @@ def test_no_answer_names_categories(codes, said):
         question_set({**recipe, "no_answer": codes}, {**recipe, "name": "B"})
 
 
+@pytest.mark.pipeline
 def test_frames_keep_their_index_types_and_answers():
     rng = np.random.default_rng(6)
     n = 600
