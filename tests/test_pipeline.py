@@ -518,7 +518,7 @@ def test_weights_and_several_releases_run_to_a_folder_that_may_leave_the_house(f
             {"model": "noisy", "name": "released"},
         ],
         "figures": {},
-        "release": {"rows": ["pairs/calibrated"]},
+        "release": {"rows": ["pairs/calibrated"], "despite_warnings": ["pairs/calibrated"]},
     }
     del params["answers_by_blade"]
     folder = workspace(tmp_path, params, finished[0])
