@@ -16,6 +16,7 @@ from modp.pipeline import engines, stages, warm
 from modp.base.config import check, load
 from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
+from modp.models.stationary.recipe import NATION
 from modp.pipeline.params import Params
 from modp.pums.places import fips
 from modp.pums import where
@@ -113,6 +114,12 @@ def fitted_elsewhere(model):
     """The weights of another run's model that is taken instead of a fit."""
     folder = PARAMS.models[model].fitted
     return [f"{folder}/model.safetensors"] if folder else []
+
+
+def drawn_toward(model):
+    """The weights of another run's model that a fit is drawn to."""
+    folder = getattr(PARAMS.models[model], "toward", None)
+    return [f"{folder}/model.safetensors"] if folder not in (None, NATION) else []
 
 
 def family_of(name):

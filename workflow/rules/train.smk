@@ -4,6 +4,7 @@ rule fit:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         fitted=lambda w: fitted_elsewhere(w.model),
+        toward=lambda w: drawn_toward(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",
@@ -24,5 +25,6 @@ rule fit:
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
+        " --toward {input.toward:q}"
         " --device {params.device} --threads {threads} --weights {output.weights:q}"
         " --history {output.history:q} --plot {output.plot:q} --log {log:q}"

@@ -55,6 +55,7 @@ class Work:
     device : auto, cpu, cuda or cuda:N
     zeros : what counts as a structural zero, as in params.yaml
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
+    toward : a fitted model of the family that a fit is drawn to, where its recipe says so
     """
 
     name: str
@@ -64,6 +65,7 @@ class Work:
     zeros: Zeros = "sample"
     log: Log = field(default_factory=Log)
     checkpoint: Path | None = None
+    toward: Model | None = None
 
 
 class Model(Protocol):

@@ -12,6 +12,7 @@ from modp.base.progress import Progress
 from modp.crosstabs.zeros import zeros_of
 from modp.models.family import Fitted, Work
 from modp.models.stationary import matching
+from modp.models.stationary.model import Stationary
 from modp.models.stationary.recipe import StationaryRecipe
 from modp.survey.records import Records
 
@@ -24,9 +25,13 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     Raises
     ------
     InputError
-        if the fit diverges at any step
+        if the fit diverges at any step, or is to be drawn to a model that is not of pairs alone
     """
     began = time.perf_counter()
+    toward = work.toward
+    assert toward is None or isinstance(toward, Stationary)
+    if toward is not None and len(toward.triples):
+        raise InputError(f"{work.name}: toward: that model has triples too; fit it with 'triples: 0'")
     checkpoint = _Checkpoint(records, recipe, work)
     start = checkpoint.found()
     if start:
@@ -43,6 +48,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 checkpoint.keep,
                 zeros_of(recipe.zeros or work.zeros, records),
                 devices.gpu(work.device),
+                toward,
             )
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
@@ -87,8 +93,9 @@ class _Checkpoint:
     def __init__(self, records: Records, recipe: StationaryRecipe, work: Work):
         what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
         what += [str(work.seed), work.name]
+        mean = work.toward.w.tobytes() if isinstance(work.toward, Stationary) else b""
         self.path = work.checkpoint
-        self.of = hashlib.sha256("\n".join(what).encode() + records.codes.tobytes()).hexdigest()
+        self.of = hashlib.sha256("\n".join(what).encode() + records.codes.tobytes() + mean).hexdigest()
         self.saved = time.monotonic()
 
     def found(self) -> matching.State | None:
