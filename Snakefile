@@ -20,6 +20,7 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/private.smk"
 include: "workflow/rules/anonymeter.smk"
 include: "workflow/rules/release.smk"
+include: "workflow/rules/scatter.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.

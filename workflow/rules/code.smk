@@ -6,11 +6,13 @@ rule code:
         dataset=DATASET_YAML,
         questions=QUESTIONS_YAML,
         codebook=CODEBOOK_OF or [],
+        whole=WHOLE,
         code=code_of("code"),
     output:
         records=f"{RESULTS}/records.parquet",
         holdout=f"{RESULTS}/holdout.parquet",
         codebook=f"{RESULTS}/codebook.json",
+        parts=f"{RESULTS}/parts.parquet" if DATASET.scatter else [],
     log:
         f"{LOGS}/code.log",
     params:
@@ -22,7 +24,7 @@ rule code:
         " --dataset {input.dataset:q} --questions {input.questions:q} --codebook-of {input.codebook:q}"
         " --share {params.share}"
         " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
-        " --codebook {output.codebook:q} --log {log:q}"
+        " --codebook {output.codebook:q} --parts {output.parts:q} --log {log:q}"
 
 
 rule bootstrap:

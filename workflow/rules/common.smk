@@ -51,6 +51,9 @@ MODELS = list(PARAMS.models)
 ROWS = {row.row: row for row in PARAMS.rows}
 MEASURED = [*PARAMS.names, MARGINALS]
 ENDS = (BOOTSTRAP, MARGINALS)
+# Of a part: what all parts' records are in.
+WHOLE_FILES = ("records.parquet", "holdout.parquet", "codebook.json", "parts.parquet")
+WHOLE = [f"{DATASET.part.of}/{file}" for file in WHOLE_FILES] if DATASET.part else []
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
@@ -178,6 +181,21 @@ def released_rows():
             "params.yaml names no row to release, as in release: {rows: [population/balanced]}"
         )
     return PARAMS.release.rows
+
+
+def scattered_rows():
+    """The rows to make of every part, required only now, as :func:`released_rows`."""
+    for name in PARAMS.scattered.rows:
+        if name not in ROWS:
+            near = did_you_mean(name, ROWS)
+            raise WorkflowError(f"params.yaml: scattered.rows: no row {name!r} among 'rows'{near}")
+    if not DATASET.scatter or not PARAMS.scattered.rows:
+        raise WorkflowError(
+            f"{DATASET_YAML} does not say 'scatter', as in scatter: state"
+            if not DATASET.scatter
+            else "params.yaml names no row to make of every part, as in scattered: {rows: [population/balanced]}"
+        )
+    return PARAMS.scattered.rows
 
 
 def claim(workflow):

@@ -16,7 +16,7 @@ from modp.files.options import DETECTED, TableOptions
 from modp.files.raw import raw as own_raw
 from modp.files.read import read
 from modp.files.table import BLANK, Column, Table, stacked
-from modp.pums import raw, vintages
+from modp.pums import parts, raw, vintages
 from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import holdout
@@ -30,11 +30,13 @@ class Selected:
     answers : column -> values of shape (n,), masked where blank, as the question set wants them
     kept : mask (n,), the records that the models learn from; the others are held out
     rows : of the kept ones, where they stand in the files
+    parts : (n,), the name of each one's part, where the data set is scattered
     """
 
     answers: Mapping[str, np.ma.MaskedArray]
     kept: np.ndarray
     rows: np.ndarray
+    parts: np.ndarray | None = None
 
 
 def selected(
@@ -61,9 +63,11 @@ def selected(
     _require_different([*files, *held_files], dataset)
     columns, rows, households = _read(files, dataset, questions, log)
     n = len(rows)
-    kept = np.ones(n, bool)
+    kept, named = np.ones(n, bool), parts.names(columns, dataset)
     if held_files:
         others, _, theirs = _read(held_files, dataset, questions, log)
+        also = parts.names(others, dataset)
+        named = None if named is None or also is None else np.append(named, also)
         _require_other_people(households, theirs, dataset)
         kept = np.append(kept, np.zeros(len(next(iter(others.values()))), bool))
         columns, others = (_prepared(part, dataset, questions, log) for part in (columns, others))
@@ -80,7 +84,7 @@ def selected(
         columns = _prepared(columns, dataset, questions, log)
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no record to learn from")
-    return Selected(columns, kept, rows[kept[:n]])
+    return Selected(columns, kept, rows[kept[:n]], named)
 
 
 def fitted_questions(path: Path, dataset: Dataset) -> QuestionSet:
@@ -204,7 +208,15 @@ def _read(
         columns = dict(own_raw(table, questions, ", ".join(str(path) for path in files)))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
-        return columns, np.arange(len(table)), _households(table, dataset)
+        parts.require_columns(table.names, dataset)
+        columns |= {name: table[name].words for name in parts.columns(dataset) if name not in columns}
+        rows, households = np.arange(len(table)), _households(table, dataset)
+        kept = parts.wanted(columns, dataset)
+        if kept is None:
+            return columns, rows, households
+        log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
+        households = households if households is None else households[kept]
+        return {name: values[kept] for name, values in columns.items()}, rows[kept], households
     everything = raw.raw_records(files, dataset, questions)
     rows, columns = raw.filtered(everything, dataset, log)
     return columns, rows, columns.get(dataset.household or raw.HOUSEHOLD)

@@ -16,7 +16,7 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
+RESERVED = (*FOLDERS, "parts", "scattered", "anonymeter", "records", "holdout", BOOTSTRAP, MARGINALS)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -87,6 +87,12 @@ class Released(Strict):
         return self
 
 
+class Scattered(Strict):
+    """What "snakemake scattered" makes of every part of a data set that says ``scatter``: these ``rows``."""
+
+    rows: list[str] = Field(default_factory=list)
+
+
 class Grids(Strict):
     """Where evaluations are made along a line: ``epsilons`` by ``snakemake epsilon``."""
 
@@ -137,6 +143,7 @@ class Params(Strict):
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
     release: Released = Field(default_factory=Released)
+    scattered: Scattered = Field(default_factory=Scattered)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 
     @model_validator(mode="before")

@@ -34,9 +34,9 @@ class StationaryRecipe(Recipe):
     model is to differ.
 
     ``toward`` is the model to whose weights the prior pulls, instead of to zero, so that few records differ
-    from many only where they say so (partial pooling): ``nation`` for the model of this name that is fitted to
-    all records of a scattered data set, in each of its parts; or the folder of a model of another run, of
-    the same codebook. Its structural zeros are taken too.
+    from many only where they say so (partial pooling): ``nation`` for the model of this name that is fitted
+    to all records of a scattered data set, in each of its parts; or the folder of a model of another run,
+    of the same codebook. Its structural zeros are taken too.
     """
 
     family: Literal["stationary"] = "stationary"
@@ -57,7 +57,7 @@ class StationaryRecipe(Recipe):
     def _pools_what_can_be_pooled(self) -> Self:
         if self.toward is not None and (self.prior == "none" or self.triples):
             raise ValueError(
-                "'toward' is where a prior on the weights of pairs pulls to: it needs a 'prior' and 'triples: 0'"
+                "'toward' is where a prior on weights of pairs pulls to: it needs a 'prior' and 'triples: 0'"
             )
         return self
 
