@@ -22,7 +22,7 @@ def run(
 
     Parameters
     ----------
-    parameters : of the run, instead of params.yaml, not laid over it: the other run may lack what stands there
+    parameters : of the run, instead of params.yaml, not laid over it: the other run may lack what it has
     file : where they are written, as JSON
     what : names the run, for the message
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -50,7 +51,7 @@ def part_of(dataset: Dataset, results: Path, part: str) -> dict[str, object]:
     return {"title": title, **kept, "part": {"of": results.as_posix(), "called": part}}
 
 
-def parameters_of(run: dict, rows: list[str], results: Path) -> dict:
+def parameters_of(run: dict[str, Any], rows: list[str], results: Path) -> dict[str, Any]:
     """Return a run's parameters with these rows alone, and the models that they are drawn from.
 
     A model that is drawn ``toward: nation`` is drawn to the one of its name in the folder of results.
@@ -60,5 +61,11 @@ def parameters_of(run: dict, rows: list[str], results: Path) -> dict:
     for name, model in models.items():
         if model.get("toward") == NATION:
             model["toward"] = (results / name).as_posix()
-    few = {"figures": {}, "answers_by_blade": None, "release": {}, "scattered": {}, "seeds": 1}
+    few: dict[str, Any] = {
+        "figures": {},
+        "answers_by_blade": None,
+        "release": {},
+        "scattered": {},
+        "seeds": 1,
+    }
     return run | few | {"models": models, "rows": chosen}

@@ -118,9 +118,9 @@ class Dataset(Strict):
     codebook, so that a model of those others can be applied to them.
 
     ``only`` keeps the records that give one of these answers, as the files have them, in a column, such as
-    ``{ST: [2, 56]}``. ``scatter`` names a column, or ``state``, by whose answers ``snakemake scattered`` takes
-    the records apart, to fit and draw each part by itself. ``part`` is one of these, which has no files of
-    its own; the pipeline writes such data sets.
+    ``{ST: [2, 56]}``. ``scatter`` names a column, or ``state``, by whose answers ``snakemake scattered``
+    takes the records apart, to fit and draw each part by itself. ``part`` is one of these, which has no
+    files of its own; the pipeline writes such data sets.
     """
 
     title: str

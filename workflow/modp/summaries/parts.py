@@ -1,4 +1,4 @@
-"""The table of a scattered data set: how near and how private each part's table is, and all of them together."""
+"""The table of a scattered data set: how near and how private each part is, and all of them together."""
 
 import math
 from collections.abc import Mapping, Sequence
