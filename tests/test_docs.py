@@ -21,6 +21,7 @@ TINY = SMALL | {
     "figures": {},
     "answers_by_blade": {"model": "model_5_15", "questions": ["AGEP"]},
     "release": {"rows": ["model_5_15/plain"], "despite_warnings": ["model_5_15/plain"]},
+    "scattered": {"rows": ["model_5_15/plain"]},
 }
 
 INSTEAD = {
@@ -29,6 +30,10 @@ INSTEAD = {
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests
     "snakemake --profile profiles/slurm": "snakemake --profile profiles/slurm --dry-run",  # no cluster here
+    # The nation's files would have to be fetched, and there is no cluster here.
+    "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022": (
+        "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022 --dry-run"
+    ),
     # Many trainings; a dry run finds every mistake in the file.
     "snakemake --cores 2 --configfile examples/grid.yaml -- results/grid/sample/tables/accuracy.md": (
         "snakemake --cores 2 --configfile examples/grid.yaml --dry-run"
