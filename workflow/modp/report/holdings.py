@@ -81,7 +81,9 @@ HOLDINGS = (
         "without the seed",
     ),
     Holding(("logs/<dataset>/",), "counts and values that were worth a word", "no"),
-    Holding(("all of these again in `repeats/`, `parts/`, `scattered/` and in DVC's cache",), "the same", "no"),
+    Holding(
+        ("all of these again in `repeats/`, `parts/`, `scattered/` and in DVC's cache",), "the same", "no"
+    ),
     Holding(
         (
             "report_public.html",
