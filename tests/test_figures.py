@@ -588,7 +588,7 @@ def test_every_kind_has_its_function_and_its_caption(name):
     assert callable(kind.function()) and kind.caption.endswith(".")
     assert kind.module.startswith("modp.figures.")
     several = [pattern for pattern in kind.reads if "{of}" in pattern]
-    assert bool(several) == (kind.of is not registry.Of.RUN)
+    assert bool(several) == (kind.of not in (registry.Of.RUN, registry.Of.PARTS))
 
 
 def test_a_kind_reads_its_files_in_order():

@@ -13,6 +13,7 @@ from modp.pums.places import STATES
 from modp.pums.where import STATE, Dataset
 from modp.summaries import parts
 from modp.summaries.printed import document
+from modp.summaries.warnings import lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,10 +38,18 @@ def run(options: argparse.Namespace, log: Log) -> None:
     facts = {"scattered by": str(dataset.scatter), "parts": str(len(found)), "seed": str(options.seed)}
     printed = parts.printed(table)
     heading = f"Parts — {dataset.title}"
+    notes = [*parts.NOTES, *(line for name in found for line in _warned(options.results, name))]
     with written(options.folder / "parts.parquet") as path:
         table.to_parquet(path, index=False)
     with written(options.folder / "parts.md") as path:
-        path.write_text(document(heading, facts, parts.NOTES, printed), encoding="utf-8")
+        path.write_text(document(heading, facts, notes, printed), encoding="utf-8")
     with written(options.folder / "parts.tex") as path:
         path.write_text("\n".join(part.latex() for part in printed), encoding="utf-8")
     log(f"{options.folder / 'parts.md'}: {len(found)} parts")
+
+
+def _warned(results: Path, part: str) -> list[str]:
+    """What a part's run warns of."""
+    path = results / "parts" / part / "tables" / "warnings.json"
+    warned = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return [f"{part}: {line}" for line in lines(warned)]
