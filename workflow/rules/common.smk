@@ -54,6 +54,9 @@ ENDS = (BOOTSTRAP, MARGINALS)
 # Of a part: what all parts' records are in.
 WHOLE_FILES = ("records.parquet", "holdout.parquet", "codebook.json", "parts.parquet")
 WHOLE = [f"{DATASET.part.of}/{file}" for file in WHOLE_FILES] if DATASET.part else []
+# All parts together, and the kinds of the figures of them.
+TOGETHER = f"{RESULTS}/scattered"
+TOGETHER_FIGURES = {"crosstabs": "crosstabs", "parts": "parts"}
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
@@ -196,6 +199,39 @@ def scattered_rows():
             else "params.yaml names no row to make of every part, as in scattered: {rows: [population/balanced]}"
         )
     return PARAMS.scattered.rows
+
+
+def fitted_to_all(_):
+    """The weights of models of all records that parts' models are drawn toward."""
+    models = {ROWS[row].model for row in scattered_rows()}
+    pooled = [
+        m for m in MODELS if m in models and getattr(PARAMS.models[m], "toward", None) == NATION
+    ]
+    return expand(rules.fit.output.weights, model=pooled)
+
+
+def parts(_):
+    """The names of the parts: of states by their files, of other columns once these are read."""
+    if DATASET.parts is not None:
+        return DATASET.parts
+    return json.loads(Path(checkpoints.listed_parts.get().output[0]).read_text(encoding="utf-8"))
+
+
+def code_of_a_part(_):
+    """The modules that a part's run runs."""
+    found = {path for step in ("part", "code", "bootstrap", "tables") for path in code_of(step)}
+    for row in scattered_rows():
+        found |= {path for step in ("fit", "draw", "measure") for path in code_of(step, row)}
+    return sorted(found)
+
+
+def of_all_parts(wildcards):
+    return expand(rules.part.output, part=parts(wildcards))
+
+
+def measured_together(file):
+    """The measures of all rows to be made, after those of the bootstrap."""
+    return lambda _: [f"{TOGETHER}/measures/{row}/{file}" for row in scattered_rows()]
 
 
 def claim(workflow):

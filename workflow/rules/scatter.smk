@@ -1,53 +1,19 @@
 # A data set taken apart by geography, each part modelled by itself: snakemake scattered --cores 2
-TOGETHER = f"{RESULTS}/scattered"
-
-
 wildcard_constraints:
     part=r"[^/]+",
-
-
-def fitted_to_all(_):
-    """The weights of models of all records that parts' models are drawn toward."""
-    models = {ROWS[row].model for row in scattered_rows()}
-    pooled = [
-        m for m in MODELS if m in models and getattr(PARAMS.models[m], "toward", None) == NATION
-    ]
-    return expand(rules.fit.output.weights, model=pooled)
-
-
-def parts(_):
-    """The names of the parts: of states by their files, of other columns once these are read."""
-    if DATASET.parts is not None:
-        return DATASET.parts
-    return json.loads(Path(checkpoints.listed_parts.get().output[0]).read_text(encoding="utf-8"))
-
-
-def code_of_a_part(_):
-    """The modules that a part's run runs."""
-    found = {path for step in ("part", "code", "bootstrap", "tables") for path in code_of(step)}
-    for row in scattered_rows():
-        found |= {path for step in ("fit", "draw", "measure") for path in code_of(step, row)}
-    return sorted(found)
-
-
-def of_all_parts(wildcards):
-    return expand(rules.part.output, part=parts(wildcards))
 
 
 checkpoint listed_parts:
     """List the parts that the records are taken apart in."""
     input:
-        f"{RESULTS}/parts.parquet",
+        parts=f"{RESULTS}/parts.parquet",
+        code=code_of("listed"),
     output:
-        f"{RESULTS}/parts/parts.json",
+        f"{RESULTS}/parts.json",
     log:
         f"{LOGS}/parts/parts.log",
-    run:
-        import pyarrow.compute
-        import pyarrow.parquet
-
-        names = pyarrow.compute.unique(pyarrow.parquet.read_table(input[0])["part"]).to_pylist()
-        Path(output[0]).write_text(json.dumps(sorted(names)) + "\n", encoding="utf-8")
+    shell:
+        "python -m modp listed --parts {input.parts:q} --out {output:q} --log {log:q}"
 
 
 rule part:
@@ -63,7 +29,7 @@ rule part:
         f"{LOGS}/parts/{{part}}.log",
     threads: 4
     params:
-        results=RESULTS,
+        results=lambda w, input: Path(input.records[0]).parent,
         rows=lambda w: scattered_rows(),
         run=PARAMS.model_dump_json(),
     shell:
@@ -84,7 +50,7 @@ rule together:
     wildcard_constraints:
         row=one_of(ROWS),
     params:
-        results=RESULTS,
+        results=lambda w, input: Path(input.records[0]).parent,
         parts=lambda w: parts(w),
     shell:
         "python -m modp together --results {params.results:q} --parts {params.parts:q} --row {wildcards.row:q}"
@@ -109,11 +75,6 @@ use rule measure as measure_together with:
         crowds=f"{TOGETHER}/measures/{{row}}/{PRIVACY}",
     log:
         f"{LOGS}/scattered/measures/{{row}}.log",
-
-
-def measured_together(file):
-    """The measures of all rows to be made, after those of the bootstrap."""
-    return lambda _: [f"{TOGETHER}/measures/{row}/{file}" for row in scattered_rows()]
 
 
 rule tables_together:
@@ -173,7 +134,7 @@ rule parts:
     log:
         f"{LOGS}/scattered/parts.log",
     params:
-        results=RESULTS,
+        results=lambda w, input: Path(input.names).parent,
         rows=lambda w: scattered_rows(),
         seed=PARAMS.seed,
         folder=lambda w, output: Path(output[0]).parent,
@@ -181,10 +142,6 @@ rule parts:
         "python -m modp parts --dataset {input.dataset:q} --results {params.results:q}"
         " --national {input.national:q} --metrics {input.parts:q} --rows {params.rows:q} --seed {params.seed}"
         " --folder {params.folder:q} --log {log:q}"
-
-
-# Figures of all together: the crosstabs, and how near each part is.
-TOGETHER_FIGURES = {"crosstabs": "crosstabs", "parts": "parts"}
 
 
 use rule figure as figure_together with:

@@ -38,6 +38,7 @@ STEPS = {
     "tables": Step("summarise all rows: tables, metrics, plot data"),
     "repeat": Step("run the pipeline once more with another seed"),
     "repeats": Step("gather the metrics of a run and its repeats"),
+    "listed": Step("list the parts of a scattered data set"),
     "part": Step("run the pipeline on one part of a scattered data set"),
     "together": Step("put a row's synthetic records of all parts into one table"),
     "parts": Step("gather the metrics of all parts"),
