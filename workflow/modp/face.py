@@ -27,7 +27,7 @@ from modp.measures.ends import BOOTSTRAP
 from modp.measures.population import Held, population
 from modp.models.family import Family, Model, Row, Work
 from modp.models.registry import family
-from modp.models.stationary.recipe import StationaryRow
+from modp.models.stationary.recipe import NATION, StationaryRow
 from modp.summaries.accuracy import Row as Measured
 from modp.summaries.accuracy import accuracy_table
 from modp.survey.codebook import Codebook
@@ -171,6 +171,7 @@ class Stationary(FittedModel):
         device: str = "cpu",
         zeros: Zeros = "sample",
         progress: bool = False,
+        toward: Self | None = None,
         **recipe: object,
     ) -> Self:
         """Fit a model to the records' crosstabs.
@@ -186,6 +187,8 @@ class Stationary(FittedModel):
             ``likely`` for those of them that chance does not explain, ``stated`` for those that the question
             set calls impossible
         progress : whether to say on the terminal how far the fit has come
+        toward : a model of many records, such as a nation's, to whose weights the prior pulls those of these
+            few, a state's; both without triples. The prior is ``student`` if nothing else is said
         recipe : keys of :class:`modp.models.stationary.recipe.StationaryRecipe`, as in params.yaml:
             ``prior="student"``, ``tolerance=0.02``, ``triples=0``, ``chains=10000`` …
 
@@ -195,7 +198,12 @@ class Stationary(FittedModel):
             if a key of the recipe is unknown or its value cannot be used; if there is no GPU as asked for;
             if true records hold what is stated to be impossible; if the fit diverges
         """
-        return cls._fitted(records, _work(name, seed, threads, device, zeros, progress), recipe)
+        work = _work(name, seed, threads, device, zeros, progress)
+        if toward is not None:
+            toward._require_own(records)
+            recipe = {"prior": "student", "triples": 0, **recipe, "toward": NATION}
+            work = replace(work, toward=toward.model)
+        return cls._fitted(records, work, recipe)
 
     def sample(
         self,

@@ -13,7 +13,7 @@ from modp.crosstabs.zeros import zeros_of
 from modp.models.family import Fitted, Work
 from modp.models.stationary import matching
 from modp.models.stationary.model import Stationary
-from modp.models.stationary.recipe import StationaryRecipe
+from modp.models.stationary.recipe import NATION, StationaryRecipe
 from modp.survey.records import Records
 
 CHECKPOINT_S = 10.0
@@ -30,6 +30,8 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     began = time.perf_counter()
     toward = work.toward
     assert toward is None or isinstance(toward, Stationary)
+    if toward is None and recipe.toward not in (None, NATION):
+        raise InputError(f"{work.name}: toward: the model in {recipe.toward} is not given to the fit")
     if toward is not None and len(toward.triples):
         raise InputError(f"{work.name}: toward: that model has triples too; fit it with 'triples: 0'")
     checkpoint = _Checkpoint(records, recipe, work)
