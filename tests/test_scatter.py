@@ -195,9 +195,10 @@ def test_a_scattered_run_outlives_a_part_that_fails_and_a_rerun_completes_it(tow
     assert {"ratio_median", "population_mean_abs", "closer_to_train"} <= set(table)
     drawn = pd.read_parquet(results / "scattered/pooled/sweeps/synthetic.parquet")
     assert len(drawn) == len(true) and sorted(drawn["record"]) == list(range(len(true)))
-    of = apart.Whole.of(results)
+    of, seeds = apart.Whole.of(results), set()
     for part in SIZES:
         own = json.loads((results / f"parts/{part}/codebook.json").read_text())
+        seeds.add(json.loads((results / f"parts/{part}/params.json").read_text())["seed"])
         assert own == codebook, "parts are coded alike"
         rows = of.rows(part)[0]
         pd.testing.assert_frame_equal(
@@ -205,6 +206,7 @@ def test_a_scattered_run_outlives_a_part_that_fails_and_a_rerun_completes_it(tow
         )
         mine = pd.read_parquet(results / f"parts/{part}/pooled/sweeps/synthetic.parquet")
         assert set(rows[mine["record"]]) == set(drawn.loc[drawn["record"].isin(rows), "record"])
+    assert len(seeds) == len(SIZES), "parts do not share their chance"
     for name in ("crosstabs", "parts"):
         assert (results / f"scattered/figures/{name}.png").stat().st_size
     assert (results / "pooled/model.safetensors").exists() and not (results / "other").exists()

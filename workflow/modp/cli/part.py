@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from modp.base import seeds
 from modp.base.config import load
 from modp.base.output import Log, written
 from modp.cli import nested
@@ -35,6 +36,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(yaml_of_part) as path:
         path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     parameters = parameters_of(options.run, options.rows, options.results)
+    # Of its own: with one seed for all, parts would share their chance, which their sum would then show.
+    parameters["seed"] = seeds.integer(options.run["seed"], "part", options.part) % 2**31
     parameters |= {"dataset": yaml_of_part.as_posix(), "results": folder.as_posix()}
     metrics = folder / options.part / "metrics.json"
     file = folder / options.part / "params.json"
