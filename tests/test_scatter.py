@@ -23,6 +23,7 @@ from modp.models.stationary.recipe import StationaryRecipe
 from modp.pums import parts
 from modp.pums.places import STATES
 from modp.pums.where import Dataset
+from modp.survey.weights import Weights
 
 ANSWERS = {1: "one", 2: "two"}
 QUESTIONS = question_set(*({"name": name, "label": name, "categories": ANSWERS} for name in "AB"))
@@ -62,6 +63,14 @@ def test_only_that_leaves_nothing_is_refused_by_name(tmp_path, only, why, own):
     dataset = dataset_of(only=only, **({"table": {}} if own else {}))
     with pytest.raises(InputError, match=re.escape(why)):
         selected(areas(tmp_path, RAW), [], dataset, QUESTIONS, 0, 1, print)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_only_cuts_the_weights_with_the_records(tmp_path, own):
+    files = areas(tmp_path, "A,B,ST,W\n1,1,2,10\n2,2,54,20\n1,1,2,30\n2,2,56,40\n")
+    dataset = dataset_of(only={"ST": [2]}, weight="W", **({"table": {}} if own else {}))
+    found = selected(files, [], dataset, QUESTIONS, 0, 1, print)
+    assert (found.weights.total, found.rows.tolist()) == (40, [0, 2])
 
 
 def test_parts_are_called_by_their_answers_and_states_by_their_codes(tmp_path):
@@ -118,6 +127,7 @@ def test_a_record_keeps_its_part_in_the_file_of_parts(tmp_path):
 
 
 POOLED = {"family": "stationary", "most_windows": 1, "triples": 0, "prior": "student", "toward": "nation"}
+POOLED["weighted"] = True
 PARAMS = {
     "dataset": "towns.yaml",
     "census": {"base_url": "https://www2.census.gov/programs-surveys/acs", "downloads": "data/downloads"},
@@ -145,7 +155,10 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     a = rng.integers(1, 4, len(town))
     b = np.where(rng.random(len(town)) < 0.6, a, rng.integers(1, 4, len(town)))
     c = np.where(rng.random(len(town)) < 0.5, b, np.where(town == "west", 1, 2))
-    frame = pd.DataFrame({"TOWN": town, "A": a, "B": b, "C": c})
+    weight = np.where(town == "west", 7, rng.integers(1, 4, len(town)))
+    frame = pd.DataFrame(
+        {"TOWN": town, "A": a, "B": b, "C": c, "W": weight, "HOME": np.arange(len(town)) // 2}
+    )
     frame.sample(frac=1, random_state=1).to_csv(folder / "towns.csv", index=False)
     questions = [
         {"name": name, "label": name, "categories": {k: f"answer {k}" for k in (1, 2, 3)}} for name in "ABC"
@@ -153,7 +166,9 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     content = {"name": "towns", "title": "towns", "records": "persons", "questions": questions}
     (folder / "questions.yaml").write_text(yaml.safe_dump(content))
     dataset = {"title": "towns", "questions": "questions.yaml", "files": ["towns.csv"], "table": {}}
-    (folder / "towns.yaml").write_text(yaml.safe_dump(dataset | {"scatter": "TOWN"}))
+    (folder / "towns.yaml").write_text(
+        yaml.safe_dump(dataset | {"scatter": "TOWN", "weight": "W", "household": "HOME"})
+    )
     (folder / "params.yaml").write_text(yaml.safe_dump(PARAMS))
     return folder
 
@@ -194,8 +209,8 @@ def test_a_scattered_run_outlives_a_part_that_fails_and_a_rerun_completes_it(tow
     assert table["true_records"].sum() == 2 * len(true)
     assert {"ratio_median", "population_mean_abs", "closer_to_train"} <= set(table)
     drawn = pd.read_parquet(results / "scattered/pooled/sweeps/synthetic.parquet")
-    assert len(drawn) == len(true) and sorted(drawn["record"]) == list(range(len(true)))
-    of, seeds = apart.Whole.of(results), set()
+    assert len(drawn) == len(true) and set(drawn["record"]) <= set(range(len(true)))
+    of, seeds, design = apart.Whole.of(results), set(), pd.read_parquet(results / "weights.parquet")
     for part in SIZES:
         own = json.loads((results / f"parts/{part}/codebook.json").read_text())
         seeds.add(json.loads((results / f"parts/{part}/params.json").read_text())["seed"])
@@ -204,6 +219,14 @@ def test_a_scattered_run_outlives_a_part_that_fails_and_a_rerun_completes_it(tow
         pd.testing.assert_frame_equal(
             pd.read_parquet(results / f"parts/{part}/records.parquet"), true.iloc[rows].reset_index(drop=True)
         )
+        weights = Weights.read(results / f"parts/{part}/weights.parquet")
+        assert np.array_equal(vars(weights)["values"], design["weight"].to_numpy()[rows])
+        pairs = pd.crosstab(weights.households, design["household"].to_numpy()[rows])
+        assert ((pairs > 0).sum() == 1).all() and ((pairs > 0).sum(axis=1) == 1).all(), (
+            "households stay whole"
+        )
+        of_part = drawn.loc[drawn["record"].isin(rows), "weight"]
+        assert of_part.sum() == pytest.approx(weights.total), "parts' records stand for their own people"
         mine = pd.read_parquet(results / f"parts/{part}/pooled/sweeps/synthetic.parquet")
         assert set(rows[mine["record"]]) == set(drawn.loc[drawn["record"].isin(rows), "record"])
     assert len(seeds) == len(SIZES), "parts do not share their chance"
