@@ -22,6 +22,7 @@ include: "workflow/rules/private.smk"
 include: "workflow/rules/anonymeter.smk"
 include: "workflow/rules/release.smk"
 include: "workflow/rules/benchmarks.smk"
+include: "workflow/rules/scatter.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.

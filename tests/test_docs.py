@@ -21,6 +21,7 @@ TINY = SMALL | {
     "figures": {},
     "answers_by_blade": {"model": "model_5_15", "questions": ["AGEP"]},
     "release": {"rows": ["model_5_15/plain"], "despite_warnings": ["model_5_15/plain"]},
+    "scattered": {"rows": ["model_5_15/plain"]},
 }
 
 INSTEAD = {
@@ -43,6 +44,10 @@ INSTEAD = {
     # An hour on a quiet machine; the lines are tested by themselves.
     "snakemake benchmarks --cores 2": "snakemake benchmarks --cores 2 --dry-run",
     "snakemake peers --cores 2": "snakemake peers --cores 2 --dry-run",
+    # The nation's files would have to be fetched, and there is no cluster here.
+    "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022": (
+        "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022 --dry-run"
+    ),
     # Many trainings; a dry run finds every mistake in the file.
     "snakemake --cores 2 --configfile examples/grid.yaml -- results/grid/sample/tables/accuracy.md": (
         "snakemake --cores 2 --configfile examples/grid.yaml --dry-run"

@@ -296,3 +296,14 @@ def test_the_package_is_imported_without_what_it_needs():
     assert said.split("\n")[:2] == ["[]", "True"]
     with pytest.raises(AttributeError, match="no attribute 'Stationry'"):
         _ = modp.Stationry
+
+
+def test_a_model_of_few_records_is_drawn_toward_one_of_many(records):
+    few = people(80, 4)
+    settings = {"seed": SEED, "tolerance": 0.5, "most_windows": 1, "triples": 0, "prior": "student"}
+    many = Stationary.fit(records, **settings)
+    alone, pooled = (Stationary.fit(few, toward=toward, **settings) for toward in (None, many))
+    near, far = (np.abs(model.model.w - many.model.w).mean() for model in (pooled, alone))
+    assert near < 0.7 * far
+    with pytest.raises(InputError, match="was fitted to other questions"):
+        Stationary.fit(Records(few.codes[:, :2], codebook_of(3, 3)), toward=many)

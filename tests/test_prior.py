@@ -175,3 +175,51 @@ def test_a_fit_that_diverges_forgets_what_its_prior_learnt_on_the_way():
     good = halved[0].arrays["good.variances"]
     np.testing.assert_array_equal(halved[0].arrays["walk.variances"], good)
     assert (good < 2).all(), "those of before the weights ran away"
+
+
+@pytest.mark.parametrize("kind", ["student", "gaussian"])
+def test_what_a_pooled_fit_misses_is_the_pull_on_how_its_weights_differ_from_the_nations(kind):
+    nation, _ = fitted(correlated(50_000))
+    records = parity(300)
+    chosen = Settings(exchanges=0, triples=0, prior=kind, window=100)
+    model, _, _ = matching.fit(records, chosen, 1, 1, lambda _: None, toward=nation)
+    counts = crosstab(records)
+    missing = counts - expected_crosstab(model) * len(records)
+    free = FREE & ~model.excluded
+    own = model.w.astype(float) - nation.w
+    prior = Prior.of(kind, counts, pairs_of(STARTS, free))
+    for _ in range(500):
+        prior.learn(own)
+    noise = np.sqrt(counts + 1)
+    missed, pull, to_zero = (
+        x / noise for x in (missing, prior.pull(own, missing), prior.pull(model.w, missing))
+    )
+    assert np.abs(missed)[free].max() > 0.7 and np.abs(missed - pull)[free].max() < 0.3
+    assert np.corrcoef(missed[free], pull[free])[0, 1] > 0.97
+    assert np.abs(missed - to_zero)[free].max() > 1, "another pull would be seen"
+    assert np.abs(np.diag(missed)).max() < 0.15, "margins are not pulled"
+
+
+def test_weights_of_few_records_drawn_to_the_nation_are_nearer_to_its_own_than_alone():
+    population = correlated(50_000)
+    nation, _ = fitted(population)
+    alone, _ = fitted(population[:300], prior="student")
+    chosen = Settings(exchanges=0, triples=0, prior="student")
+    pooled, _, _ = matching.fit(population[:300], chosen, 1, 1, lambda _: None, toward=nation)
+    free = FREE & ~nation.excluded & ~alone.excluded
+    own = [centred(m.w - nation.w, free * 1.0, free, np.zeros_like(free), STARTS)[0] for m in (alone, pooled)]
+    far = [np.abs(w[free]).mean() for w in own]
+    assert far[1] < 0.5 * far[0]
+
+
+def test_pairs_that_the_nation_holds_are_possible_and_rare_ones_keep_its_weights():
+    nation, _ = fitted(correlated(50_000))
+    sample = correlated(50_000)[:60]
+    chosen = Settings(exchanges=0, triples=0, prior="student", rare=12)
+    pooled, _, _ = matching.fit(sample, chosen, 1, 1, lambda _: None, toward=nation)
+    np.testing.assert_array_equal(pooled.excluded, nation.excluded)
+    counts = crosstab(sample)
+    rare = FREE & ~nation.excluded & (counts < 12)
+    assert (counts[rare] == 0).any()
+    np.testing.assert_array_equal(pooled.w[rare], nation.w[rare])
+    assert (pooled.w != nation.w)[FREE & (counts >= 12)].all()

@@ -29,7 +29,7 @@ from modp.models.family import Family, Model, Row, Work
 from modp.models.registry import family
 from modp.models.stationary import drawing
 from modp.models.stationary.model import Stationary as Pairs
-from modp.models.stationary.recipe import StationaryRow
+from modp.models.stationary.recipe import NATION, StationaryRow
 from modp.summaries.accuracy import Row as Measured
 from modp.summaries.accuracy import accuracy_table
 from modp.survey import where
@@ -176,6 +176,7 @@ class Stationary(FittedModel):
         zeros: Zeros = "sample",
         progress: bool = False,
         weights: np.ndarray | None = None,
+        toward: Self | None = None,
         **recipe: object,
     ) -> Self:
         """Fit a model to the records' crosstabs.
@@ -192,6 +193,8 @@ class Stationary(FittedModel):
             set calls impossible
         progress : whether to say on the terminal how far the fit has come
         weights : survey weights of the records, (n,), to fit to the weighted crosstab; draw with them too
+        toward : a model of many records, such as a nation's, to whose weights the prior pulls those of these
+            few, a state's; both without triples. The prior is ``student`` if nothing else is said
         recipe : keys of :class:`modp.models.stationary.recipe.StationaryRecipe`, as in params.yaml:
             ``prior="student"``, ``tolerance=0.02``, ``triples=0``, ``chains=10000`` …
 
@@ -202,6 +205,10 @@ class Stationary(FittedModel):
             if true records hold what is stated to be impossible; if the fit diverges
         """
         work = _work(name, seed, threads, device, zeros, progress)
+        if toward is not None:
+            toward._require_own(records)
+            recipe = {"prior": "student", "triples": 0, **recipe, "toward": NATION}
+            work = replace(work, toward=toward.model)
         keys = recipe if weights is None else {**recipe, "weighted": True}
         return cls._fitted(records, replace(work, weights=_weights(weights, records)), keys)
 

@@ -6,12 +6,14 @@ rule code:
         dataset=DATASET_YAML,
         questions=QUESTIONS_YAML,
         codebook=CODEBOOK_OF or [],
+        whole=WHOLE,
         code=code_of("code"),
     output:
         records=f"{RESULTS}/records.parquet",
         holdout=f"{RESULTS}/holdout.parquet",
         codebook=f"{RESULTS}/codebook.json",
         weights=f"{RESULTS}/weights.parquet",
+        parts=f"{RESULTS}/parts.parquet" if DATASET.scatter else [],
     log:
         f"{LOGS}/code.log",
     resources:
@@ -26,7 +28,7 @@ rule code:
         " --dataset {input.dataset:q} --questions {input.questions:q} --codebook-of {input.codebook:q}"
         " --share {params.share}"
         " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
-        " --codebook {output.codebook:q} --weights {output.weights:q} --log {log:q}"
+        " --codebook {output.codebook:q} --weights {output.weights:q} --parts {output.parts:q} --log {log:q}"
 
 
 rule bootstrap:

@@ -16,6 +16,7 @@ from modp.pipeline import engines, resources, stages, warm
 from modp.base.config import check, load, read_yaml
 from modp.base.errors import InputError, did_you_mean
 from modp.measures.ends import BOOTSTRAP, MARGINALS
+from modp.models.stationary.recipe import NATION
 from modp.pipeline.params import Params
 from modp.pums.places import fips
 from modp.pums import where
@@ -54,12 +55,22 @@ ROWS = {row.row: row for row in PARAMS.rows}
 MEASURED = [*PARAMS.names, MARGINALS]
 ENDS = (BOOTSTRAP, MARGINALS)
 AGAIN = PARAMS.repeatable if PARAMS.releases > 1 else []
+# Of a part: what all parts' records are in.
+WHOLE_FILES = ("records", "holdout", "parts", "weights")
+WHOLE = [f"{DATASET.part.of}/{file}.parquet" for file in WHOLE_FILES] if DATASET.part else []
+WHOLE += [f"{DATASET.part.of}/codebook.json"] if DATASET.part else []
+# All parts together, and the kinds of the figures of them.
+TOGETHER = f"{RESULTS}/scattered"
+TOGETHER_FIGURES = {"crosstabs": "crosstabs", "parts": "parts"}
 NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
 RELEASES = "releases.parquet"
 TABLES = [t for t, told in register.TABLES.items() if DATASET.weight or not told.weighted]
 TABLES.remove("repeats")
+# Estimates are made from raw files, which a part has none of.
+ESTIMATES = bool(DATASET.weight and not DATASET.part)
+TABLES = [t for t in TABLES if t != "estimates" or ESTIMATES]
 TABLES = [t for t in TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
 TABLES = [t for t in TABLES if t != "releases" or PARAMS.releases > 1]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
@@ -126,6 +137,12 @@ def public_table(model):
     """The coded records of a public data set that a model with a guarantee starts from."""
     folder = getattr(PARAMS.models[model], "public", None)
     return [f"{folder}/records.parquet", f"{folder}/codebook.json"] if folder else []
+
+
+def drawn_toward(model):
+    """The weights of another run's model that a fit is drawn to."""
+    folder = getattr(PARAMS.models[model], "toward", None)
+    return [f"{folder}/model.safetensors"] if folder not in (None, NATION) else []
 
 
 def family_of(name):
@@ -203,6 +220,54 @@ def released_rows():
             "params.yaml names no row to release, as in release: {rows: [population/balanced]}"
         )
     return PARAMS.release.rows
+
+
+def scattered_rows():
+    """The rows to make of every part, required only now, as :func:`released_rows`."""
+    for name in PARAMS.scattered.rows:
+        if name not in ROWS:
+            near = did_you_mean(name, ROWS)
+            raise WorkflowError(f"params.yaml: scattered.rows: no row {name!r} among 'rows'{near}")
+    if not DATASET.scatter or not PARAMS.scattered.rows:
+        raise WorkflowError(
+            f"{DATASET_YAML} does not say 'scatter', as in scatter: state"
+            if not DATASET.scatter
+            else "params.yaml names no row to make of every part, as in scattered: {rows: [population/balanced]}"
+        )
+    return PARAMS.scattered.rows
+
+
+def fitted_to_all(_):
+    """The weights of models of all records that parts' models are drawn toward."""
+    models = {ROWS[row].model for row in scattered_rows()}
+    pooled = [
+        m for m in MODELS if m in models and getattr(PARAMS.models[m], "toward", None) == NATION
+    ]
+    return expand(rules.fit.output.weights, model=pooled)
+
+
+def parts(_):
+    """The names of the parts: of states by their files, of other columns once these are read."""
+    if DATASET.parts is not None:
+        return DATASET.parts
+    return json.loads(Path(checkpoints.listed_parts.get().output[0]).read_text(encoding="utf-8"))
+
+
+def code_of_a_part(_):
+    """The modules that a part's run runs."""
+    found = {path for step in ("part", "code", "bootstrap", "tables") for path in code_of(step)}
+    for row in scattered_rows():
+        found |= {path for step in ("fit", "draw", "measure") for path in code_of(step, row)}
+    return sorted(found)
+
+
+def of_all_parts(wildcards):
+    return expand(rules.part.output, part=parts(wildcards))
+
+
+def measured_together(file):
+    """The measures of all rows to be made, after those of the bootstrap."""
+    return lambda _: [f"{TOGETHER}/measures/{row}/{file}" for row in scattered_rows()]
 
 
 def claim(workflow):

@@ -7,7 +7,7 @@ FIGURES = {
             registry.Of.MODELS: TRAINED,
             registry.Of.CHAINS: CHAINED,
         },
-        weighted=DATASET.weight is not None,
+        weighted=ESTIMATES,
     ),
 }
 

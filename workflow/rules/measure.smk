@@ -175,7 +175,7 @@ rule tables:
         mixing=[mixing(model) for model in CHAINED],
         histories=expand(rules.fit.output.history, model=DRAWN_FROM),
         weighted=rules.weigh.output if DATASET.weight else [],
-        estimated=rules.estimate.output if DATASET.weight else [],
+        estimated=rules.estimate.output if ESTIMATES else [],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],

@@ -6,6 +6,7 @@ rule fit:
         fitted=lambda w: fitted_elsewhere(w.model),
         design=lambda w: design(w.model),
         public=lambda w: public_table(w.model),
+        toward=lambda w: drawn_toward(w.model),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",
@@ -29,6 +30,6 @@ rule fit:
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
-        " --design {input.design:q} {params.weighted}"
+        " --design {input.design:q} {params.weighted} --toward {input.toward:q}"
         " --device {params.device} --threads {threads} --weights {output.weights:q}"
         " --history {output.history:q} --plot {output.plot:q} --log {log:q}"

@@ -1,22 +1,27 @@
 """Turn raw records into coded records and their codebook."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from modp.base import seeds
 from modp.base.config import load
+from modp.base.errors import InputError
 from modp.base.output import Log, written
+from modp.cli import apart
 from modp.cli.selected import fitted_questions, selected
 from modp.crosstabs.pairs import crosstab
-from modp.pums.where import Dataset
-from modp.survey import coding, weights
+from modp.pums.where import Dataset, Part
+from modp.survey import coding, holdout, weights
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the step's options."""
-    parser.add_argument("--files", type=Path, nargs="+", required=True, help="raw files, in order")
+    parser.add_argument("--files", type=Path, nargs="*", default=[], help="raw files, in order")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
     parser.add_argument("--held-files", type=Path, nargs="*", default=[], help="raw files to hold out")
@@ -27,11 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holdout", type=Path, required=True, help="what they never see")
     parser.add_argument("--codebook", type=Path, required=True)
     parser.add_argument("--weights", type=Path, help="households of the former, and weights if there are any")
+    parser.add_argument("--parts", type=Path, nargs="?", help="of which part each record is, if scattered")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Read, filter, code, write."""
     dataset = load(options.dataset, Dataset)
+    if dataset.part:
+        _cut(dataset.part, options, log)
+        return
     questions = fitted_questions(options.questions, dataset)
     chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, log)
     kept = chosen.kept
@@ -54,6 +63,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if options.weights:
         with written(options.weights) as path:
             weights.write(path, chosen.households, chosen.weights)
+    if options.parts:
+        assert chosen.parts is not None
+        with written(options.parts) as path:
+            apart.write(path, chosen.parts[kept], chosen.parts[~kept][known])
     for cell in codebook.broken(crosstab(Records(codes, codebook))):
         log(f"the question set calls impossible, and the records hold: {cell}")
     if not known.all():
@@ -62,3 +75,24 @@ def run(options: argparse.Namespace, log: Log) -> None:
         f"{len(codes):,} records, {len(codebook.questions)} questions, "
         f"{codebook.block_starts[-1]} categories ({questions.name}); {known.sum():,} records held out"
     )
+
+
+def _cut(part: Part, options: argparse.Namespace, log: Log) -> None:
+    """Take a part's records out of those that its data set has coded and held out."""
+    whole = apart.Whole.of(Path(part.of))
+    kept, held = whole.rows(part.called)
+    codebook = whole.codebook
+    if not len(kept):
+        raise InputError(f"{part.of}: no record of the part {part.called!r} is left to learn from")
+    with written(options.codebook) as path:
+        path.write_text(codebook.to_json(), encoding="utf-8")
+    with written(options.records) as path:
+        whole.records("records")[kept].write(path)
+    with written(options.holdout) as path:
+        whole.records("holdout")[held].write(path)
+    if options.weights:
+        households = holdout.households_of(np.ma.array(whole.households[kept]))
+        own = None if whole.weights is None else replace(whole.weights[kept], households=households)
+        with written(options.weights) as path:
+            weights.write(path, households, own)
+    log(f"{part.called}: {len(kept):,} records of {part.of}; {len(held):,} held out")

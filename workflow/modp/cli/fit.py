@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask_for_coded(parser)
     ask_for_model(parser)
     ask_for_work(parser)
+    parser.add_argument("--toward", type=Path, nargs="*", default=[], help="weights that it is drawn to")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--plot", type=Path, required=True, help="CSV of the history for DVC's plots")
@@ -32,6 +33,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         return
     work = work_of(options, log, options.weights.with_name(".checkpoint.safetensors"))
     work = replace(work, public=public_of(recipe, records.codebook, options.name))
+    for path in options.toward:
+        work = replace(work, toward=family.load(path, records.codebook))
     fitted = family.fit(records, recipe, work)
     with written(options.history) as path:
         fitted.history.to_parquet(path, index=False)

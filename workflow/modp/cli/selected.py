@@ -17,7 +17,7 @@ from modp.files.raw import amounts
 from modp.files.raw import raw as own_raw
 from modp.files.read import read
 from modp.files.table import BLANK, Column, Table, stacked
-from modp.pums import raw, vintages
+from modp.pums import parts, raw, vintages
 from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import holdout
@@ -36,6 +36,7 @@ class Selected:
     rows : of the kept ones, where they stand in the files
     households : int64, of the kept ones, numbered from 0
     weights : of the kept ones, where the data set names them
+    parts : (n,), the name of each one's part, where the data set is scattered
     """
 
     answers: Mapping[str, np.ma.MaskedArray]
@@ -43,6 +44,7 @@ class Selected:
     rows: np.ndarray
     households: np.ndarray
     weights: Weights | None = None
+    parts: np.ndarray | None = None
 
 
 def selected(
@@ -70,9 +72,11 @@ def selected(
     _require_different([*files, *held_files], dataset)
     columns, rows, households, weighing = _read(files, dataset, questions, log)
     n = len(rows)
-    kept = np.ones(n, bool)
+    kept, named = np.ones(n, bool), parts.names(columns, dataset)
     if held_files:
         others, _, theirs, _ = _read(held_files, dataset, questions, log)
+        also = parts.names(others, dataset)
+        named = None if named is None or also is None else np.append(named, also)
         _require_other_people(households, theirs, dataset)
         kept = np.append(kept, np.zeros(len(next(iter(others.values()))), bool))
         columns, others = (_prepared(part, dataset, questions, log) for part in (columns, others))
@@ -93,7 +97,7 @@ def selected(
     names = np.ma.array(np.arange(n)) if households is None else households
     numbers = holdout.households_of(names[own])
     weights = _weights({name: values[own] for name, values in weighing.items()}, rows, numbers, dataset)
-    return Selected(columns, kept, rows, numbers, weights)
+    return Selected(columns, kept, rows, numbers, weights, named)
 
 
 def _weights(
@@ -235,8 +239,17 @@ def _read(
         columns = dict(own_raw(table, questions, where))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
+        parts.require_columns(table.names, dataset)
+        columns |= {name: table[name].words for name in parts.columns(dataset) if name not in columns}
         weighing = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
-        return columns, np.arange(len(table)), _households(table, dataset), weighing
+        rows, households = np.arange(len(table)), _households(table, dataset)
+        kept = parts.wanted(columns, dataset)
+        if kept is None:
+            return columns, rows, households, weighing
+        log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
+        households = households if households is None else households[kept]
+        columns, weighing = ({c: v[kept] for c, v in some.items()} for some in (columns, weighing))
+        return columns, rows[kept], households, weighing
     everything = raw.raw_records(files, dataset, questions)
     rows, columns = raw.filtered(everything, dataset, log)
     weighing = {name: columns[name] for name in dataset.weights if name in columns}

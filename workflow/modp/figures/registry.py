@@ -30,6 +30,7 @@ class Of(Enum):
     MODELS = "models that are trained or fitted"
     CHAINS = "models with chains"
     RUN = "the whole run"
+    PARTS = "rows made of a scattered data set's parts"
 
 
 class Shows(Enum):
@@ -56,7 +57,8 @@ class Kind:
     :class:`modp.figures.given.Given` and returns a Matplotlib figure. ``caption`` says what the figure
     shows to those who cannot see it and those who see it first. With ``published`` the function is also
     given the paper's numbers. A kind with ``named`` is drawn by every run under that name and not asked for
-    in params.yaml: of all that there are, or, with ``{of}`` in the name, of each. One that is not ``public``
+    in params.yaml: of all that there are, or, with ``{of}`` in the name, of each; one that is of parts, by
+    ``snakemake scattered`` instead. One that is not ``public``
     shows true counts cell by cell, or a point for a true record, and is left out of the report to publish.
     A ``weighted`` one is drawn only where the data set names weights.
     """
@@ -266,6 +268,15 @@ KINDS: dict[str, Kind] = {
         caption="The loss over all records during training, model by model.",
         named="training",
     ),
+    "parts": Kind(
+        of=Of.PARTS,
+        shows=Shows.SEVERAL,
+        reads=("tables/parts.parquet",),
+        draws="modp.figures.parts:parts_figure",
+        caption="How near the synthetic records of each part, such as a state, are to its people held out: "
+        "small is near.",
+        named="parts",
+    ),
 }
 
 
@@ -302,7 +313,7 @@ def drawn_by_every_run(
     """
     found: dict[str, tuple[str, list[str]]] = {}
     for name, kind in KINDS.items():
-        if kind.weighted and not weighted:
+        if (kind.weighted and not weighted) or kind.of not in (*things, Of.RUN):
             continue
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}

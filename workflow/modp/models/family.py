@@ -79,6 +79,7 @@ class Work:
     checkpoint : where an interrupted fit leaves its state and finds it again; None for nowhere
     public : records that are no secret, under the same codebook, for families that start from such; None for
         none
+    toward : a fitted model of the family that a fit is drawn to, where its recipe says so
     """
 
     name: str
@@ -90,6 +91,7 @@ class Work:
     checkpoint: Path | None = None
     weights: np.ndarray | None = None
     public: Records | None = None
+    toward: Model | None = None
 
 
 class Model(Protocol):

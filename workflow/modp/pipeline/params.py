@@ -16,7 +16,12 @@ from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
 FOLDERS = ("tables", "figures", "measures", "plots", "instances", "gates", "frontier", "epsilon", "repeats")
-RESERVED = (*FOLDERS, "anonymeter", "peers", "records", "holdout", "weights", BOOTSTRAP, MARGINALS)
+RESERVED = (
+    *FOLDERS,
+    *("parts", "scattered", "anonymeter", "peers", "records", "holdout", "weights"),
+    BOOTSTRAP,
+    MARGINALS,
+)
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
 
@@ -85,6 +90,12 @@ class Released(Strict):
         if (self.values == "public") != (self.public is not None):
             raise ValueError("'values: public' and 'public' (the path of a table) go together")
         return self
+
+
+class Scattered(Strict):
+    """What "snakemake scattered" makes of every part of a data set that says ``scatter``: these ``rows``."""
+
+    rows: list[str] = Field(default_factory=list)
 
 
 class Grids(Strict):
@@ -159,6 +170,7 @@ class Params(Strict):
     grids: Grids = Field(default_factory=Grids)
     estimates: Estimates = Field(default_factory=Estimates)
     release: Released = Field(default_factory=Released)
+    scattered: Scattered = Field(default_factory=Scattered)
     benchmarks: DataOfBenchmarks = Field(default=DATA_OF_BENCHMARKS)
     results: str = Field(default="results", description="folder of the results; repeats have their own")
 

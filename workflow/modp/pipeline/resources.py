@@ -6,7 +6,7 @@ asks for twice as much at each further attempt, where the profile has such (``re
 
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
@@ -81,6 +81,10 @@ NEEDS = {
     "estimate": Need(700, 150, 100),
     "tables": Need(800, 60, 1500),
     "repeat": Need(1000, 120, 2000, (60, 60, 300)),
+    "listed": Need(500, 2),
+    "part": Need(1000, 120, 2000, (60, 60, 300)),
+    "together": Need(600, 60, 50),
+    "parts": Need(600, 5, 50),
     "figure": Need(700, 10, 300),
     "report": Need(700, 10, 1500),
     "card": Need(500, 10, 300),
@@ -124,6 +128,13 @@ def size_of(dataset: Dataset, questions: QuestionSet, raw: str) -> Size:
     records = sum(_records(dataset, name, raw) for name in [*dataset.names, *dataset.held_names])
     categories = sum(len(question.codes) for question in questions.questions)
     return Size(records, len(questions.questions), categories)
+
+
+def size_of_a_part(dataset: Dataset, whole: Size) -> Size:
+    """Tell how large the largest part of a scattered data set may be: where they are states, one's most."""
+    if dataset.parts is None or dataset.census is None:
+        return whole
+    return replace(whole, records=min(whole.records, MOST_OF_A_STATE * int(dataset.census.span[0])))
 
 
 def _records(dataset: Dataset, name: str, raw: str) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from modp.base.errors import InputError
-from modp.pums import filters, vintages
+from modp.pums import filters, parts, vintages
 from modp.pums.read import read
 from modp.pums.where import Dataset
 from modp.survey.questions import QuestionSet
@@ -22,16 +22,20 @@ def raw_records(files: list[Path], dataset: Dataset, questions: QuestionSet) -> 
     helpful = vintages.helpful(questions.columns)
     helpful += [column for name in dataset.keep for column in filters.columns(name)]
     household = dataset.household or HOUSEHOLD
-    wanted = dict.fromkeys([*helpful, household, *dataset.weights])
+    named = parts.columns(dataset)
+    wanted = dict.fromkeys([*helpful, household, *dataset.weights, *named])
     optional = [c for c in wanted if c not in questions.columns]
-    found = read(files, questions.columns, [*questions.columns_of_words, household], optional, household)
+    others = [c for c in named if c in optional and c not in (*helpful, *dataset.weights)]
+    words = [*questions.columns_of_words, household, *others]
+    found = read(files, questions.columns, words, optional, household)
+    parts.require_columns(found, dataset)
     if dataset.household and household not in found:
         raise InputError(f"{dataset.title}: household: the files have no column {household!r}")
     return found
 
 
 def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np.ndarray, Raw]:
-    """Keep the records that the data set's filters keep; raise InputError where none is left.
+    """Keep the records that the data set's filters and ``only`` keep; raise InputError where none is left.
 
     Returns
     -------
@@ -44,7 +48,11 @@ def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np
         rows, raw = rows[kept], {column: values[kept] for column, values in raw.items()}
         if not kept.any():
             raise InputError(f"{dataset.title}: the filter {name!r} leaves no record")
-    return rows, raw
+    only = parts.wanted(raw, dataset)
+    if only is None:
+        return rows, raw
+    say(f"only {parts.said(dataset)}: {len(only):,} records in, {only.sum():,} out")
+    return rows[only], {column: values[only] for column, values in raw.items()}
 
 
 def prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, say: Callable[[str], None]) -> Raw:

@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -11,7 +11,7 @@ from modp.base.config import Strict
 from modp.base.errors import InputError, did_you_mean
 from modp.files.options import TableOptions
 from modp.pums.filters import FILTERS, FilterName
-from modp.pums.places import NATION, NOT_IN_NATION, PARTS, STATES
+from modp.pums.places import NATION, NATION_STATES, NOT_IN_NATION, PARTS, STATES
 from modp.pums.vintages import Vintage
 from modp.survey.variance import Variance
 
@@ -23,6 +23,9 @@ CLONE = Path(__file__).parents[3]
 NAME = re.compile(r"\w([\w.+ -]*[\w+-])?")
 """What folders, Snakemake's wildcards and a shell can all bear as a data set's name."""
 
+
+STATE, STATE_COLUMN = "state", "ST"
+"""What ``scatter`` says for the state, and the column that it stands in, in whatever vintage."""
 
 NOTE = "dataset.txt"
 """In a folder of results: the dataset YAML that they are of."""
@@ -85,11 +88,18 @@ class HoldoutFiles(Strict):
     files: list[str] = Field(min_length=1)
 
 
+class Part(Strict):
+    """One part of a scattered data set: the folder of results it is ``of``, and how it is ``called``."""
+
+    of: str
+    called: str
+
+
 class Dataset(Strict):
     """Where a data set's records come from and which question set codes them.
 
-    Exactly one of ``files`` (paths relative to the folder in which the pipeline runs) and
-    ``census`` is given. ``sha256`` may pin the content of files, by their names.
+    Exactly one of ``files`` (paths relative to the folder in which the pipeline runs), ``census`` and
+    ``part`` is given. ``sha256`` may pin the content of files, by their names.
 
     ``faithful: false`` takes the question set's corrections instead of what the paper did;
     ``leave_out`` names questions that the files do not have; ``state_question`` adds the state
@@ -111,6 +121,11 @@ class Dataset(Strict):
 
     ``codebook`` names another data set, or is a path to its codebook.json: the records are coded under that
     codebook, so that a model of those others can be applied to them.
+
+    ``only`` keeps the records that give one of these answers, as the files have them, in a column, such as
+    ``{ST: [2, 56]}``. ``scatter`` names a column, or ``state``, by whose answers ``snakemake scattered``
+    takes the records apart, to fit and draw each part by itself. ``part`` is one of these, which has no
+    files of its own; the pipeline writes such data sets.
     """
 
     title: str
@@ -136,11 +151,16 @@ class Dataset(Strict):
     fay: float | None = Field(default=None, ge=0, lt=1)
     other_columns: dict[str, Other] = Field(default_factory=dict)
     codebook: str | None = None
+    only: dict[str, Annotated[list[str | int], Field(min_length=1)]] = Field(default_factory=dict)
+    scatter: str | None = None
+    part: Part | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
-        if bool(self.files) == bool(self.census):
+        if (bool(self.files), bool(self.census), bool(self.part)).count(True) != 1:
             raise ValueError("give either 'files' (a list of paths) or 'census'")
+        if self.scatter == STATE and self.table:
+            raise ValueError("'scatter: state' is for Census's files; name a column of the table")
         if self.census and (self.year or self.span):
             raise ValueError("'year' and 'span' go into 'census', or beside 'files'")
         if (self.year is None) != (self.span is None):
@@ -177,6 +197,19 @@ class Dataset(Strict):
     def names(self) -> list[str]:
         """The source files' names without folders, in the order in which they are read."""
         return self.census.files if self.census else [PurePosixPath(f).name for f in self.files]
+
+    @property
+    def scattered_by(self) -> str | None:
+        """The column by whose answers the records are taken apart."""
+        return STATE_COLUMN if self.scatter == STATE else self.scatter
+
+    @property
+    def parts(self) -> list[str] | None:
+        """The parts' names, where they are known before any file is read."""
+        if self.scatter != STATE or not self.census or self.only:
+            return None
+        named = [NATION_STATES if state == NATION else [state] for state in self.census.states]
+        return sorted(state for states in named for state in states)
 
     @property
     def replicate_columns(self) -> list[str]:

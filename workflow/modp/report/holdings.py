@@ -37,6 +37,7 @@ HOLDINGS = (
         "no",
         records=True,
     ),
+    Holding(("parts.parquet",), "of which part, such as a state, each true record is", "no"),
     Holding(("marginals.parquet",), "the exact number of true records that give each answer", "no"),
     Holding(
         ("codebook.json",),
@@ -91,7 +92,9 @@ HOLDINGS = (
         "without the seed",
     ),
     Holding(("logs/<dataset>/",), "counts and values that were worth a word", "no"),
-    Holding(("all of these again in `repeats/` and in DVC's cache",), "the same", "no"),
+    Holding(
+        ("all of these again in `repeats/`, `parts/`, `scattered/` and in DVC's cache",), "the same", "no"
+    ),
     Holding(
         (
             "report_public.html",

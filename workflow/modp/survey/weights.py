@@ -101,6 +101,12 @@ def _require(good: np.ndarray, name: str, rows: np.ndarray, what: str) -> None:
         )
 
 
+def read_households(path: str | Path) -> np.ndarray:
+    """Read of which household each record is, int64 (n,), from what :func:`write` wrote."""
+    households: np.ndarray = pq.read_table(path, columns=[HOUSEHOLD])[HOUSEHOLD].to_numpy()
+    return households
+
+
 def write(path: str | Path, households: np.ndarray, weights: Weights | None) -> None:
     """Write the design of a survey as Parquet: households and, where they are known, weights.
 

@@ -12,7 +12,8 @@ from modp.base.progress import Progress
 from modp.crosstabs.zeros import zeros_of
 from modp.models.family import Fitted, Work
 from modp.models.stationary import matching
-from modp.models.stationary.recipe import StationaryRecipe
+from modp.models.stationary.model import Stationary
+from modp.models.stationary.recipe import NATION, StationaryRecipe
 from modp.survey.records import Records
 
 CHECKPOINT_S = 10.0
@@ -24,11 +25,18 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     Raises
     ------
     InputError
-        if the fit diverges at any step, or there are no weights for a model of weighted counts
+        if the fit diverges at any step, is to be drawn to a model that is not of pairs alone, or there are no
+        weights for a model of weighted counts
     """
     if recipe.weighted and work.weights is None:
         raise InputError(f"{work.name}: 'weighted' needs the records' survey weights, and none were given")
     began = time.perf_counter()
+    toward = work.toward
+    assert toward is None or isinstance(toward, Stationary)
+    if toward is None and recipe.toward not in (None, NATION):
+        raise InputError(f"{work.name}: toward: the model in {recipe.toward} is not given to the fit")
+    if toward is not None and len(toward.triples):
+        raise InputError(f"{work.name}: toward: that model has triples too; fit it with 'triples: 0'")
     checkpoint = _Checkpoint(records, recipe, work)
     start = checkpoint.found()
     if start:
@@ -46,6 +54,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 zeros_of(recipe.zeros or work.zeros, records),
                 devices.gpu(work.device),
                 work.weights,
+                toward,
             )
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
@@ -90,8 +99,9 @@ class _Checkpoint:
     def __init__(self, records: Records, recipe: StationaryRecipe, work: Work):
         what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
         what += [str(work.seed), work.name]
+        mean = work.toward.w.tobytes() if isinstance(work.toward, Stationary) else b""
         self.path = work.checkpoint
-        data = records.codes.tobytes() + (b"" if work.weights is None else work.weights.tobytes())
+        data = records.codes.tobytes() + mean + (b"" if work.weights is None else work.weights.tobytes())
         self.of = hashlib.sha256("\n".join(what).encode() + data).hexdigest()
         self.saved = time.monotonic()
 

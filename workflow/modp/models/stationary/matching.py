@@ -164,6 +164,7 @@ def fit(
     excluded: np.ndarray | None = None,
     gpu: torch.device | None = None,
     weights: np.ndarray | None = None,
+    toward: Stationary | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Fit a model to true records, or to the people whom they stand for.
 
@@ -182,6 +183,9 @@ def fit(
     keep : given the state after every window
     gpu : where the chains are swept, None for the CPU
     weights : float64 (n,), of the records; None where all stand for as many people
+    toward : the model of pairs whose weights a prior pulls to, instead of to zero (partial pooling): that of
+        a nation, for the records of one of its states. Its structural zeros are taken, but for pairs that
+        records hold, and the fit starts from it
 
     Returns
     -------
@@ -197,6 +201,8 @@ def fit(
     """
     true, size = crosstab(records, threads), float(len(records))
     zeros = structural_zeros(true, records.block_starts) if excluded is None else excluded
+    if toward is not None:
+        zeros = toward.excluded & (true == 0)
     sample = records
     if weights is not None:
         size = effective_size(weights)
@@ -206,10 +212,13 @@ def fit(
         sample = records[in_proportion(weights, len(records), rng)]
     model = independent(true, size, records.block_starts, zeros)
     model = replace(model, exchanges=settings.exchanges)
-    if start is None:
+    if toward is not None:
+        model = replace(model, w=toward.w, c=toward.c)
+    elif start is None:
         free = free_cells(true, model, settings.rare)
         model = pseudo_likelihood(model, sample, settings, seed, threads, free)
-    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights)
+    mean = None if toward is None else toward.w
+    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
 
 
 def independent(true: np.ndarray, n: float, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
@@ -302,6 +311,7 @@ def match(
     keep: Keep | None = None,
     gpu: torch.device | None = None,
     weights: np.ndarray | None = None,
+    mean: np.ndarray | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Move a model until the crosstab of its chains is ``target``.
 
@@ -313,12 +323,13 @@ def match(
     records : int16 (n, Q), where the chains start; none may hold a structural zero
     start, keep, gpu : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
     weights : float64 (n,), of the records
+    mean : shape (K, K), the weights that a prior pulls to; None for zeros
 
     Returns
     -------
     As :func:`fit`.
     """
-    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu, weights)
+    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu, weights, mean)
     if start is not None:
         matching.resume(start)
     return matching.run()
@@ -414,9 +425,10 @@ class _Matching:
         keep: Keep | None,
         gpu: torch.device | None,
         weights: np.ndarray | None,
+        mean: np.ndarray | None,
     ):
         self.model, self.settings, self.threads = model, settings, threads
-        self.report, self.keep, self.gpu = report, keep, gpu
+        self.report, self.keep, self.gpu, self.mean = report, keep, gpu, mean
         self.seed = seeds.integer(seed, "stationary", "chains")
         rng = seeds.generator(seed, "stationary", "order")
         order = rng.permutation(len(records))
@@ -465,7 +477,9 @@ class _Matching:
     def _settle_average(self) -> None:
         """Leave at zero what a prior kept there in the end, which an average seldom does."""
         if self.prior:
-            self.average.w = self.prior.settled(self.average.w, self.walk.w)
+            self.average.w = self._whole(
+                self.prior.settled(self._own(self.average.w), self._own(self.walk.w))
+            )
         if self.triple_prior:
             self.average.values = self.triple_prior.settled(self.average.values, self.walk.values)
 
@@ -570,10 +584,12 @@ class _Matching:
         """Learn the priors anew, and centre the weights of pairs."""
         walk = self.walk
         if self.prior:
-            stiffness = self.prior.stiffness(walk.w)
-            walk.w, gained = prior.centred(walk.w, stiffness, self.free, self.held, self.model.block_starts)
+            own = self._own(walk.w)
+            stiffness = self.prior.stiffness(own)
+            own, gained = prior.centred(own, stiffness, self.free, self.held, self.model.block_starts)
+            walk.w = self._whole(own)
             walk.c += gained
-            self.prior.learn(walk.w)
+            self.prior.learn(own)
             walk.variances = self.prior.variances
         if self.triple_prior:
             self.triple_prior.learn(walk.values)
@@ -590,7 +606,7 @@ class _Matching:
         """Note what weights miss of the target because priors pull at them, in the chains' records."""
         walk = self.walk
         if self.prior:
-            self.pulled = self.share * self.prior.pull(w, walk.mean / self.share)
+            self.pulled = self.share * self.prior.pull(self._own(w), walk.mean / self.share)
         if self.triple_prior:
             self.pulled_cells = self.share * self.triple_prior.pull(values, walk.values_mean / self.share)
 
@@ -645,9 +661,10 @@ class _Matching:
         seen = np.maximum(self.target, walk.smooth)
         margins = np.diag(walk.mean) / (np.diag(seen) + 1)
         pairs = walk.mean - self.pulled - self.target * (margins[:, None] + margins[None, :])
-        pairs /= seen + self.settings.damping + self._stiffness(self.prior, walk.w)
-        moved = walk.w + step * np.where(self.free, self.pair_step * pairs, 0)
-        walk.w = self._held_back(self.prior, walk.w, moved, walk.mean)
+        own = self._own(walk.w)
+        pairs /= seen + self.settings.damping + self._stiffness(self.prior, own)
+        moved = own + step * np.where(self.free, self.pair_step * pairs, 0)
+        walk.w = self._whole(self._held_back(self.prior, own, moved, walk.mean))
         walk.c += (step * self.settings.margin_step) * margins
         self._update_triples(cells, step)
 
@@ -660,6 +677,13 @@ class _Matching:
         cells = (walk.values_mean - self.pulled_cells) / seen
         moved = walk.values + step * np.where(self.free_cells, self.triple_step * cells, 0)
         walk.values = self._held_back(self.triple_prior, walk.values, moved, walk.values_mean)
+
+    def _own(self, w: np.ndarray) -> np.ndarray:
+        """What a prior pulls at: the weights, without those that it pulls to."""
+        return w if self.mean is None else w - self.mean
+
+    def _whole(self, own: np.ndarray) -> np.ndarray:
+        return own if self.mean is None else own + self.mean
 
     def _held_back(
         self, of: Prior | None, before: np.ndarray, moved: np.ndarray, missing: np.ndarray

@@ -8,6 +8,9 @@ from modp.crosstabs.cells import Zeros
 from modp.models.family import Recipe, Row, Where
 from modp.models.stationary.prior import Kind
 
+NATION = "nation"
+"""What ``toward`` is called that is the model of this name of all parts of a scattered data set."""
+
 
 class StationaryRecipe(Recipe):
     """A stationary model: one distribution that reproduces all pair crosstabs, and some three-way ones.
@@ -30,6 +33,11 @@ class StationaryRecipe(Recipe):
     than ``rare`` records give has no weight of its own. With ``weighted`` the crosstab to reproduce is that
     of the survey weights (``weight`` in the dataset YAML), and all records drawn stand for as many people.
     ``zeros`` is as in the run's parameters, where this model is to differ.
+
+    ``toward`` is the model to whose weights the prior pulls, instead of to zero, so that few records differ
+    from many only where they say so (partial pooling): ``nation`` for the model of this name that is fitted
+    to all records of a scattered data set, in each of its parts; or the folder of a model of another run,
+    of the same codebook. Its structural zeros are taken too.
     """
 
     family: Literal["stationary"] = "stationary"
@@ -45,6 +53,15 @@ class StationaryRecipe(Recipe):
     rare: int = Field(default=0, ge=0)
     weighted: bool = False
     zeros: Zeros | None = None
+    toward: str | None = None
+
+    @model_validator(mode="after")
+    def _pools_what_can_be_pooled(self) -> Self:
+        if self.toward is not None and (self.prior == "none" or self.triples):
+            raise ValueError(
+                "'toward' is where a prior on weights of pairs pulls to: it needs a 'prior' and 'triples: 0'"
+            )
+        return self
 
 
 POPULATION = StationaryRecipe(prior="student", zeros="likely", triples=0)
