@@ -545,4 +545,4 @@ def test_weights_and_several_releases_run_to_a_folder_that_may_leave_the_house(f
     with zipfile.ZipFile(next((results / "pairs/calibrated/release").glob("*.zip"))) as archive:
         (name,) = archive.namelist()
         released = pd.read_csv(archive.open(name))
-    assert abs(released["PWGTP"].sum() - weights["weight"].sum()) <= 1 and released["PWGTP"].nunique() > 50
+    assert abs(released["PWGTP"].sum() - weights["weight"].sum()) <= 1 and released["PWGTP"].nunique() > 10
