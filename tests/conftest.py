@@ -37,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in PIPELINE:
             item.add_marker(pytest.mark.pipeline)
+        if item.path.name == "test_soak.py" or item.path.parent.name == "cluster":
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("pipeline") is None:
             item.add_marker(pytest.mark.unit)
 

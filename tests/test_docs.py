@@ -40,7 +40,7 @@ INSTEAD = {
     "pip install -e '.[kubernetes]'": "pip show -q snakemake-executor-plugin-cluster-generic",
     "snakemake --profile profiles/kubernetes": "snakemake --profile profiles/kubernetes --dry-run",
     # Tests of their own.
-    "python -m pytest -n 0 tests/cluster/test_slurm.py": "python -m pytest --help",
+    "python -m pytest -n 0 -m slow tests/cluster/test_slurm.py": "python -m pytest --help",
     # An hour on a quiet machine; the lines are tested by themselves.
     "snakemake benchmarks --cores 2": "snakemake benchmarks --cores 2 --dry-run",
     "snakemake peers --cores 2": "snakemake peers --cores 2 --dry-run",
