@@ -153,6 +153,15 @@ def shorten(sample: Path) -> None:
         archive.writestr(zipfile.ZipInfo(name), b"".join(lines[: PERSONS + 1]))
 
 
+def weigh(sample: Path) -> None:
+    """Give the persons unequal weights; the sample's own are all alike."""
+    people = pd.read_csv(sample, dtype=str)
+    people["PWGTP"] = np.random.default_rng(17).integers(20, 200, len(people)).astype(str)
+    with zipfile.ZipFile(sample) as archive:
+        (name,) = archive.namelist()
+    people.to_csv(sample, index=False, compression={"method": "zip", "archive_name": name})
+
+
 def write_params(folder: Path, params: dict) -> None:
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
@@ -522,6 +531,7 @@ def test_weights_and_several_releases_run_to_a_folder_that_may_leave_the_house(f
     }
     del params["answers_by_blade"]
     folder = workspace(tmp_path, params, finished[0])
+    weigh(folder / "data/sample/sample_csv_p.zip")
     about = {"title": "weights", "questions": "stums", "files": ["data/sample/sample_csv_p.zip"]}
     about |= {"weight": "PWGTP", "weight_question": True}
     (folder / "w.yaml").write_text(yaml.safe_dump(about))
@@ -545,4 +555,4 @@ def test_weights_and_several_releases_run_to_a_folder_that_may_leave_the_house(f
     with zipfile.ZipFile(next((results / "pairs/calibrated/release").glob("*.zip"))) as archive:
         (name,) = archive.namelist()
         released = pd.read_csv(archive.open(name))
-    assert abs(released["PWGTP"].sum() - weights["weight"].sum()) <= 1 and released["PWGTP"].nunique() > 10
+    assert abs(released["PWGTP"].sum() - weights["weight"].sum()) <= 1 and released["PWGTP"].nunique() > 50
