@@ -25,11 +25,12 @@ from modp.files.plan import plan
 from modp.models.family import Work
 from modp.models.stationary import imputing
 from modp.models.stationary.imputing import Holes, impute
+from modp.models.stationary.recipe import IN_ONE_COMMAND
 from modp.release.imputed import Imputed
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
-QUICK = imputing.RECIPE.model_copy(update={"chains": 1000, "most_windows": 1, "tolerance": 0.5})
+QUICK = IN_ONE_COMMAND.model_copy(update={"chains": 1000, "most_windows": 1, "tolerance": 0.5})
 
 
 def deleted(n: int, seed: int, asked: str) -> tuple[np.ndarray, Holes]:

@@ -19,7 +19,7 @@ from modp.cli.inputs import PROVENANCE
 from modp.crosstabs.cells import Zeros
 from modp.figures import registry
 from modp.measures.ends import BOOTSTRAP
-from modp.models.stationary.recipe import POPULATION, StationaryRow
+from modp.models.stationary.recipe import IN_ONE_COMMAND, StationaryRow
 from modp.pums import fetch
 from modp.pums.where import Dataset
 
@@ -34,10 +34,6 @@ FIGURES = {
     "attacks": ("attack_roc", [BOOTSTRAP, f"{MODEL}/{ROW}"]),
 }
 """Figures of the report: each one's kind, and the rows that it shows."""
-
-CHAINS = 10_000
-"""Chains of the fit. With 22,000 to 24,000 records it takes two thirds of the time of one chain a record, and
-tables come as near to people held out. With half as many a fit may not tell that it has arrived."""
 
 MEASURES = ("cells", "summary", "triples", "attack", "roc")
 STEPS = 10
@@ -72,7 +68,7 @@ class Alone:
     @property
     def model(self) -> dict[str, Any]:
         """The model, as params.yaml would have it."""
-        return POPULATION.model_copy(update={"chains": CHAINS}).model_dump()
+        return IN_ONE_COMMAND.model_dump()
 
     @property
     def row(self) -> dict[str, Any]:
@@ -176,9 +172,9 @@ def _drawn(alone: Alone) -> Iterable[Step]:
     work |= {"threads": alone.threads, **weights}
     files = {"history": at("history.parquet"), "plot": at("history.csv")}
     yield "fitting", "fit", {**work, "name": MODEL, "model": alone.model, **files}
-    made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": POPULATION.family}
+    made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": IN_ONE_COMMAND.family}
     yield "drawing synthetic records", "draw", {**work, **made}
-    of_model = {**weights, "family": POPULATION.family, "crowds": at("privacy.parquet")}
+    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": at("privacy.parquet")}
     measured = _measured(alone, row, at("synthetic.parquet"), of_model)
     yield "measuring the synthetic records", "measure", measured
 

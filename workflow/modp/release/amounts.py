@@ -24,7 +24,7 @@ def true_amounts(names: Sequence[str], source: Source) -> dict[str, np.ndarray]:
     found = {}
     for name in names:
         asked = _asked(name, source)
-        column = source.table[source.column_of.get(asked.question.column, asked.question.column)]
+        column = source.column(asked.question)
         places = column.places[source.rows]
         found[name] = np.where(places == BLANK, np.nan, np.append(_read(asked, column.kinds), np.nan)[places])
     return found
@@ -60,8 +60,7 @@ def drawn_amounts(
 def _asked(name: str, source: Source) -> Asked:
     question = source.records.codebook.questions[source.records.codebook.names.index(name)]
     recipe = next(recipe for recipe in source.questions.questions if recipe.name == name)
-    column = source.table[source.column_of.get(question.column, question.column)]
-    asked = Asked.of(question, recipe, column)
+    asked = Asked.of(question, recipe, source.column(question))
     if not asked.are_numbers or isinstance(asked.spelling, DaySpelling):
         raise InputError(
             f"params.yaml: estimates.of: the answers to {name} are words or dates, of which there is no total"

@@ -59,6 +59,10 @@ class Source:
     column_of: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Sequence[Pool]] = field(default_factory=dict)
 
+    def column(self, question: Question) -> Column:
+        """Return the raw column of a question."""
+        return self.table[self.column_of.get(question.column, question.column)]
+
 
 @dataclass(frozen=True)
 class Released:
@@ -148,7 +152,7 @@ def answers(
     at = {name: q for q, name in enumerate(codebook.names)}
     asked, of, said = {}, {}, []
     for question in codebook.questions:
-        column = source.table[source.column_of.get(question.column, question.column)]
+        column = source.column(question)
         asked[question.name] = Asked.of(
             question, recipes[question.name], column, source.dataset.table is not None
         )

@@ -8,13 +8,10 @@ import numpy as np
 from modp.models.family import Work
 from modp.models.stationary import drawing, fitting
 from modp.models.stationary.model import Stationary
-from modp.models.stationary.recipe import StationaryRecipe
+from modp.models.stationary.recipe import IN_ONE_COMMAND, StationaryRecipe
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 from modp.survey.where import OPEN
-
-RECIPE = StationaryRecipe(prior="student", zeros="likely", triples=0, chains=10_000)
-"""The model nearest to the population, as ``synthesize`` fits it."""
 
 ROUNDS = 3
 """Times that the model is fitted again, to records completed by the one before."""
@@ -44,7 +41,7 @@ def impute(
     holes: Holes,
     times: int,
     work: Work,
-    recipe: StationaryRecipe = RECIPE,
+    recipe: StationaryRecipe = IN_ONE_COMMAND,
     rounds: int = ROUNDS,
     said: Callable[[str], None] = lambda _: None,
 ) -> Iterator[np.ndarray]:
