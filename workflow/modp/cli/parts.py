@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from modp.base.config import load
-from modp.base.output import Log, written
+from modp.base.output import Log
 from modp.cli.apart import Whole
+from modp.cli.outputs import write_table
 from modp.pums.places import STATES
 from modp.pums.where import STATE, Dataset
 from modp.summaries import parts
-from modp.summaries.printed import document
 from modp.summaries.warnings import lines
 
 
@@ -36,15 +36,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
     titles = {name: STATES[name][1] for name in found if dataset.scatter == STATE and name in STATES}
     table = parts.gathered(found, together, options.rows, sizes.to_dict(), titles)
     facts = {"scattered by": str(dataset.scatter), "parts": str(len(found)), "seed": str(options.seed)}
-    printed = parts.printed(table)
     heading = f"Parts — {dataset.title}"
     notes = [*parts.NOTES, *(line for name in found for line in _warned(options.results, name))]
-    with written(options.folder / "parts.parquet") as path:
-        table.to_parquet(path, index=False)
-    with written(options.folder / "parts.md") as path:
-        path.write_text(document(heading, facts, notes, printed), encoding="utf-8")
-    with written(options.folder / "parts.tex") as path:
-        path.write_text("\n".join(part.latex() for part in printed), encoding="utf-8")
+    write_table(options.folder / "parts", table, heading, facts, notes, parts.printed(table))
     log(f"{options.folder / 'parts.md'}: {len(found)} parts")
 
 

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 from modp.base.config import load
-from modp.base.output import Log, written
+from modp.base.output import Log
+from modp.cli.outputs import write_table
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
 from modp.summaries import repeats
-from modp.summaries.printed import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +30,5 @@ def run(options: argparse.Namespace, log: Log) -> None:
     notes = [] if runs > 1 else ["one run, so no standard errors: set 'seeds' in params.yaml"]
     notes += [NOTEBOOK] if any(as_notebook) else []
     heading = f"Repeats — {load(options.dataset, Dataset).title}"
-    parts = repeats.printed(table)
-    with written(options.folder / "repeats.parquet") as path:
-        table.to_parquet(path, index=False)
-    with written(options.folder / "repeats.md") as path:
-        path.write_text(document(heading, facts, notes, parts), encoding="utf-8")
-    with written(options.folder / "repeats.tex") as path:
-        path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
+    write_table(options.folder / "repeats", table, heading, facts, notes, repeats.printed(table))
     log(f"{options.folder / 'repeats.md'}: {runs} run(s)")

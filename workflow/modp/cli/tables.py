@@ -15,13 +15,14 @@ from modp.base.config import load, read_yaml
 from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
+from modp.cli.outputs import write_table
 from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
 from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, warnings, weighted
 from modp.summaries.metrics import metrics
-from modp.summaries.printed import Printed, document, row_names
+from modp.summaries.printed import Printed, row_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,12 +89,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
 
     def write(name: str, frame: pd.DataFrame, notes: Sequence[str], parts: Sequence[Printed]) -> None:
         heading = f"{name.replace('_', ' ').capitalize()} — {dataset.title}"
-        with written(options.folder / f"{name}.parquet") as path:
-            frame.to_parquet(path, index=False)
-        with written(options.folder / f"{name}.md") as path:
-            path.write_text(document(heading, facts, notes, parts), encoding="utf-8")
-        with written(options.folder / f"{name}.tex") as path:
-            path.write_text("\n".join(part.latex() for part in parts), encoding="utf-8")
+        write_table(options.folder / name, frame, heading, facts, notes, parts)
 
     notes = accuracy.accuracy_notes(options.run["zeros"], notebook)
     write("accuracy", table, notes, accuracy.printed_accuracy(table, notebook))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from modp.survey.ragged import members
 from modp.survey.variance import RESAMPLES
 from modp.survey.weights import Weights
 
@@ -15,13 +16,10 @@ def resampled(weights: Weights, rng: np.random.Generator) -> tuple[np.ndarray, W
     drawn : their weights, scaled to the same total, without replicates; a household drawn twice is two
     """
     order = np.argsort(weights.households, kind="stable")
-    sizes = np.bincount(weights.households)
-    starts = np.cumsum(sizes) - sizes
-    chosen = rng.integers(0, len(sizes), len(sizes))
-    lengths = sizes[chosen]
-    households = np.repeat(np.arange(len(chosen)), lengths)
-    within = np.arange(len(households)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    rows = order[np.repeat(starts[chosen], lengths) + within]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(weights.households))])
+    number = len(starts) - 1
+    of, begins = members(starts, rng.integers(0, number, number))
+    rows, households = order[of], np.repeat(np.arange(number), np.diff(begins))
     values = weights.values[rows]
     none = np.zeros((len(rows), 0), np.float32)
     return rows, Weights(values * (weights.total / values.sum()), none, households)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from modp.base.errors import InputError
+from modp.survey.ragged import members
 from modp.survey.records import Records
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ class Households:
 
     def __getitem__(self, rows: np.ndarray) -> "Households":
         """Return the households at these rows, each as often as it is named."""
-        sizes = self.sizes[rows]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        of = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        of, starts = members(self.starts, rows)
         return Households(self.persons[of], self.homes[rows], starts, self.roles[of])
 
     def of(self, persons: np.ndarray, homes: np.ndarray) -> "Households":
