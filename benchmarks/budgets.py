@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from measured import ROOT, Cost, FailedError, machine, modp, run
+from measured import CODED, MEASURED, ROOT, Cost, FailedError, gather, keep, machine, modp, one_or_table, run
 
 HERE = Path(__file__).parent
 BUDGETS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "budgets.yaml").read_text(encoding="utf-8"))
@@ -48,19 +48,13 @@ COMMANDS = {
         "{at}/dataset.yaml",
         "--questions",
         f"{ROOT}/workflow/questions/stums.yaml",
-        "--records",
-        "{at}/records.parquet",
-        "--codebook",
-        "{at}/codebook.json",
+        *CODED,
         "--holdout",
         "{at}/holdout.parquet",
     ),
     "measures": modp(
         "measure",
-        "--records",
-        "{at}/records.parquet",
-        "--codebook",
-        "{at}/codebook.json",
+        *CODED,
         "--holdout",
         "{at}/holdout.parquet",
         "--synthetic",
@@ -73,18 +67,7 @@ COMMANDS = {
         "PINCP",
         "--seed",
         "1",
-        "--cells",
-        "{at}/cells.parquet",
-        "--triples",
-        "{at}/triples.parquet",
-        "--summary",
-        "{at}/summary.json",
-        "--crowds",
-        "{at}/crowds.parquet",
-        "--attack",
-        "{at}/attack.parquet",
-        "--roc",
-        "{at}/roc.parquet",
+        *MEASURED,
     ),
 }
 """What is measured; where no command stands, the function of the line's name in work.py."""
@@ -150,29 +133,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("measure")
+    one = one_or_table(parser)
     one.add_argument("name", choices=BUDGETS)
     one.add_argument("--data", nargs="*", default=[], help="name=path of a dataset YAML")
-    table = commands.add_parser("table")
-    table.add_argument("files", nargs="+", type=Path)
-    for command in (one, table):
-        command.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    if options.command == "measure":
-        data = dict(item.split("=", 1) for item in options.data)
-        named = data.get(BUDGETS[options.name].get("data", ""))
-        row = {"name": options.name} | measure(options.name, Path(named).resolve() if named else None)
-        options.out.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
-        print(printed([row]), flush=True)
-        return
-    import pandas as pd
-
-    rows = [json.loads(file.read_text(encoding="utf-8")) for file in options.files]
-    pd.DataFrame(rows).to_parquet(options.out, index=False)
-    options.out.with_suffix(".md").write_text(printed(rows) + "\n", encoding="utf-8")
-    print(printed(rows), flush=True)
+    if options.command == "table":
+        return gather(options.out, options.files, printed)
+    data = dict(item.split("=", 1) for item in options.data)
+    named = data.get(BUDGETS[options.name].get("data", ""))
+    row = {"name": options.name} | measure(options.name, Path(named).resolve() if named else None)
+    return keep(options.out, row, printed)
 
 
 if __name__ == "__main__":

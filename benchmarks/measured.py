@@ -4,16 +4,32 @@ Imports nothing large: a process counts the memory of the one that started it as
 instruction.
 """
 
+import argparse
+import json
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
+CODED = ("--records", "{at}/records.parquet", "--codebook", "{at}/codebook.json")
+"""Options of steps that read coded records, in a folder to be filled in."""
+
+MEASURES = {
+    "cells": "cells.parquet",
+    "triples": "triples.parquet",
+    "summary": "summary.json",
+    "crowds": "crowds.parquet",
+    "attack": "attack.parquet",
+    "roc": "roc.parquet",
+}
+MEASURED = tuple(word for what, file in MEASURES.items() for word in (f"--{what}", f"{{at}}/{file}"))
+"""Options of the step that measures a table: what it writes."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,34 @@ def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str]
 def modp(*arguments: str | Path) -> list[str]:
     """The command that runs a step of the pipeline."""
     return [sys.executable, "-m", "modp", *map(str, arguments)]
+
+
+def one_or_table(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Declare two commands: to measure one thing, whose parser is returned, and to gather what was."""
+    commands = parser.add_subparsers(dest="command", required=True)
+    one, table = commands.add_parser("measure"), commands.add_parser("table")
+    table.add_argument("files", nargs="+", type=Path)
+    for command in (one, table):
+        command.add_argument("--out", type=Path, required=True)
+    return one
+
+
+def keep(out: Path, row: dict[str, Any], printed: Callable[[list[dict[str, Any]]], str]) -> None:
+    """Write and print what was measured of one thing."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    print(printed([row]), flush=True)
+
+
+def gather(out: Path, files: Sequence[Path], printed: Callable[[list[dict[str, Any]]], str]) -> None:
+    """Write as Parquet and Markdown, and print, what :func:`keep` kept in these files."""
+    import pandas as pd
+
+    rows = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows).to_parquet(out, index=False)
+    out.with_suffix(".md").write_text(printed(rows) + "\n", encoding="utf-8")
+    print(printed(rows), flush=True)
 
 
 def machine() -> str:

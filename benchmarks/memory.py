@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measured import ROOT, Cost, modp, run
+from measured import CODED, MEASURED, ROOT, Cost, modp, run
 
 QUESTIONS_EACH = 6
 """Categories a question, in the mean."""
@@ -27,12 +27,10 @@ SEEDED = ("--seed", "1", "--device", "cpu")
 
 def fit(family: str, model: str) -> list[str]:
     files = ["--weights", f"{{at}}/{family}.safetensors", "--history", f"{{at}}/{family}.parquet"]
-    coded = ["--records", "{at}/records.parquet", "--codebook", "{at}/codebook.json"]
     named = ["--name", family, "--model", model, "--threads", "2", *SEEDED]
-    return modp("fit", *coded, *named, *files, "--plot", "{at}/plot.csv")
+    return modp("fit", *CODED, *named, *files, "--plot", "{at}/plot.csv")
 
 
-CODED = ("--records", "{at}/records.parquet", "--codebook", "{at}/codebook.json")
 SWEPT = json.dumps({"model": "stationary", "name": "balanced", "sweeps": 5, "balanced": True})
 STEPS = {
     "code": modp(
@@ -106,18 +104,7 @@ STEPS = {
         "sample",
         "--seed",
         "1",
-        "--cells",
-        "{at}/cells.parquet",
-        "--triples",
-        "{at}/triples.parquet",
-        "--summary",
-        "{at}/summary.json",
-        "--crowds",
-        "{at}/crowds.parquet",
-        "--attack",
-        "{at}/attack.parquet",
-        "--roc",
-        "{at}/roc.parquet",
+        *MEASURED,
     ),
 }
 """In the order of the work: each reads what those before it wrote."""

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from measured import FailedError, machine, run
+from measured import FailedError, gather, keep, machine, one_or_table, run
 
 HERE = Path(__file__).parent
 OTHERS = ("mostlyai", "dpmm")
@@ -253,32 +253,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("measure")
+    one = one_or_table(parser)
     one.add_argument("name")
     for what in ("records", "holdout", "codebook"):
         one.add_argument(f"--{what}", type=Path, required=True)
     one.add_argument("--state", type=Path, nargs="?", help="of the method's own environment")
     one.add_argument("--seed", type=int, default=1)
-    table = commands.add_parser("table")
-    table.add_argument("files", nargs="+", type=Path)
-    for command in (one, table):
-        command.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(given)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    if options.command == "measure":
-        files = [str(path.resolve()) for path in (options.records, options.holdout, options.codebook)]
-        row = measure(options.name, files, options.state, options.seed)
-        options.out.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
-        print(printed([row]), flush=True)
-        return None
-    import pandas as pd
-
-    rows = [json.loads(file.read_text(encoding="utf-8")) for file in options.files]
-    pd.DataFrame(rows).to_parquet(options.out, index=False)
-    options.out.with_suffix(".md").write_text(printed(rows) + "\n", encoding="utf-8")
-    print(printed(rows), flush=True)
-    return None
+    if options.command == "table":
+        return gather(options.out, options.files, printed)
+    files = [str(path.resolve()) for path in (options.records, options.holdout, options.codebook)]
+    row = measure(options.name, files, options.state, options.seed)
+    return keep(options.out, row, printed)
 
 
 if __name__ == "__main__":
