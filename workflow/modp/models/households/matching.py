@@ -19,19 +19,8 @@ from modp.draws.exchange import links
 from modp.models.households import rules
 from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import HouseholdsRecipe
-from modp.models.stationary.matching import (
-    BURN_IN,
-    FAR,
-    LEARNT_EVERY,
-    MOST_HALVINGS,
-    PATIENCE,
-    PLATEAU,
-    WORSE,
-    WORSE_EARLY,
-    Iteration,
-    Settings,
-    shortened,
-)
+from modp.models.pace import Progress
+from modp.models.stationary.matching import LEARNT_EVERY, Iteration, Settings, shortened
 from modp.models.stationary.prior import Prior
 from modp.survey.households import ROLES, Households
 
@@ -131,16 +120,6 @@ class _Average:
 
 
 @dataclass
-class _Progress:
-    """How far a level is: as in the stationary model's fit."""
-
-    windows: int = 0
-    stale: int = 0
-    least: float = math.inf
-    bias: float = math.inf
-
-
-@dataclass
 class _Matching:
     """One fit."""
 
@@ -170,7 +149,7 @@ class _Matching:
             if name in SHRUNK and self.recipe.prior == "student"
         }
         self.steps = self._steps()
-        self.scale, self.halvings, self.best = 1.0, 0, math.inf
+        self.progress, self.averaged = Progress(), len(DEFAULTS.levels) - 1
         zeros = lambda: Parts(*(np.zeros(part.shape) for part in self.target))  # noqa: E731
         smooth = Parts(*(part.copy() for part in self.target))
         self.walk = _Walk(self.model.weights, zeros(), smooth, self.start, self._variances())
@@ -204,48 +183,38 @@ class _Matching:
     def run(self) -> HouseholdWeights:
         for _ in range(DEFAULTS.settle):
             self._sweep(self.model, 0, 0.0)
-        self.best = self.history[-1].discrepancy
-        levels = DEFAULTS.levels
-        for level in range(1, len(levels) + 1):
-            self.good = self.walk.copy()
-            if level <= max(1, len(levels) - 1):
-                self.average = _Average(self.walk.weights)
-            self._level(level)
+        progress = self.progress
+        progress.best = self.history[-1].discrepancy
+        while not progress.ended or progress.level < len(DEFAULTS.levels):
+            if progress.ended:
+                self._enter()
+            self._judge(*self._window(progress.level))
         model = replace(self.model, weights=self.average.weights)
         for _ in range(DEFAULTS.settle):
             self._sweep(model, 0, 0.0)
         return model
 
-    def _level(self, level: int) -> None:
-        """Iterate until the bias is small or falls no more; go back where a window made things worse."""
-        progress, averaged = _Progress(), len(DEFAULTS.levels) - 1
-        while True:
-            discrepancy, bias = self._window(level)
-            progress.windows += 1
-            if level == averaged and (progress.windows == BURN_IN or bias > FAR):
-                self.average = _Average(self.walk.weights)
-            worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
-            if not discrepancy <= worse * max(self.best, 1.0):
-                self._halve()
-                progress.windows = 0
-                continue
-            if progress.windows >= BURN_IN:
-                if discrepancy <= self.best:
-                    self.good = self.walk.copy()
-                progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
-                small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= self.recipe.tolerance
-                if small or progress.stale == (PATIENCE if level >= averaged else 1):
-                    return
-                progress.least, progress.bias = min(progress.least, bias), bias
-            self.best = min(self.best, discrepancy)
-            if progress.windows >= self.recipe.most_windows:
-                return
+    def _enter(self) -> None:
+        """Begin the next level."""
+        self.good = self.walk.copy()
+        self.progress.enter()
+        if self.progress.level <= self.averaged:
+            self.average = _Average(self.walk.weights)
+
+    def _judge(self, discrepancy: float, bias: float) -> None:
+        """Go back if a window made things worse; note where it was good."""
+        progress, recipe = self.progress, self.recipe
+        if progress.begins_average(bias, self.averaged):
+            self.average = _Average(self.walk.weights)
+        verdict = progress.judge(discrepancy, bias, self.averaged, recipe.tolerance, recipe.most_windows)
+        if verdict == "worse":
+            self._halve()
+        elif verdict == "good":
+            self.good = self.walk.copy()
 
     def _halve(self) -> None:
-        self.halvings += 1
-        if self.halvings > MOST_HALVINGS:
-            raise FloatingPointError("the fit of the model of households diverges at any step")
-        self.scale /= 2
+        """Go back to the last good weights and chains, with half the steps."""
+        self.progress.halve("the model of households")
         self.walk = self.good.copy()
         for name, prior in self.priors.items():
             prior.variances = self.walk.variances[name]
@@ -253,7 +222,7 @@ class _Matching:
 
     def _window(self, level: int) -> tuple[float, float]:
         """Iterate a few times from the records; return the mean discrepancy and the mean bias."""
-        step = DEFAULTS.levels[level - 1] * self.scale
+        step = DEFAULTS.levels[level - 1] * self.progress.scale
         self.walk.chains = self.start
         for number in range(DEFAULTS.window):
             if number % LEARNT_EVERY == 0:

@@ -22,6 +22,7 @@ from modp.crosstabs import pairs, triples, weighted
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
+from modp.models.pace import Progress
 from modp.models.stationary import prior
 from modp.models.stationary.model import Stationary
 from modp.models.stationary.prior import Prior
@@ -31,26 +32,6 @@ from modp.survey.records import Records
 
 if TYPE_CHECKING:
     import torch
-
-BURN_IN = 2
-"""Windows of a level in which the chains follow the new steps, and nothing is decided yet."""
-
-PLATEAU = 0.9
-"""A window whose bias is not below so much of the level's least one is stale."""
-
-PATIENCE = 2
-"""A level over which weights are averaged ends after so many stale windows in a row."""
-
-FAR = 0.5
-"""Weights are not averaged while a window's bias, in units of sampling variance, is above this."""
-
-WORSE = 2.0
-"""A window whose discrepancy is so many times the best one's (and noise's) is divergence."""
-
-WORSE_EARLY = 4.0
-"""The same while the chains burn in."""
-
-MOST_HALVINGS = 10
 
 MOST_CELLS = 50_000
 """Only triples of questions with at most so many cells get weights."""
@@ -386,30 +367,6 @@ class _Average:
         self.values += (walk.values - self.values) / self.count
 
 
-@dataclass
-class _Progress:
-    """How far a fit has come.
-
-    level : 0 before the first one
-    ended : whether the level is done
-    windows : windows of the level since its start, or since the last divergence
-    least, bias : least bias of the level and that of its last window, once it has burnt in
-    stale : windows since the bias last fell
-    best : least discrepancy so far
-    scale : factor of all steps, halved at each of the ``halvings``
-    """
-
-    level: int = 0
-    ended: bool = True
-    windows: int = 0
-    least: float = math.inf
-    bias: float = math.inf
-    stale: int = 0
-    best: float = math.inf
-    scale: float = 1.0
-    halvings: int = 0
-
-
 class _Matching:
     """One run of :func:`match`."""
 
@@ -445,7 +402,7 @@ class _Matching:
         self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
         self.pair_step = self._steps(self.target, pairs, settings.pair_step)
-        self.progress = _Progress()
+        self.progress = Progress()
         self.walk = _Walk(
             model.w.astype(np.float64),
             model.c.astype(np.float64),
@@ -495,7 +452,7 @@ class _Matching:
         for name, value in part("average.").items():
             setattr(self.average, name, value.copy())
         self._recall()
-        self.progress = _Progress(**state.facts["progress"])
+        self.progress = Progress(**state.facts["progress"])
         self.history = [Iteration(**line) for line in state.facts["history"]]
 
     def _state(self) -> State:
@@ -525,44 +482,25 @@ class _Matching:
         if self.settings.triples and progress.level == len(self.settings.levels) - 1:
             self._choose_triples()
         self.good = self.walk.copy()
-        progress.level, progress.ended = progress.level + 1, False
+        progress.enter()
         if progress.level <= self.averaged:
             self.average = _Average(self.walk)
-        progress.windows, progress.stale, progress.least = 0, 0, math.inf
 
     def _judge(self, discrepancy: float, bias: float) -> None:
-        """Go back if a window made things worse; end the level if its bias is small or falls no more.
-
-        Small is the mean of two windows.
-        """
+        """Go back if a window made things worse; note where it was good."""
         settings, progress = self.settings, self.progress
-        progress.windows += 1
-        if progress.level == self.averaged and (progress.windows == BURN_IN or bias > FAR):
+        if progress.begins_average(bias, self.averaged):
             self.average = _Average(self.walk)
-        worse = WORSE if progress.windows > BURN_IN else WORSE_EARLY
-        if not discrepancy <= worse * max(progress.best, 1.0):
+        verdict = progress.judge(discrepancy, bias, self.averaged, settings.tolerance, settings.most_windows)
+        if verdict == "worse":
             self._halve()
-            return
-        if progress.windows >= BURN_IN:
-            if discrepancy <= progress.best:
-                self.good = self.walk.copy()
-            progress.stale = 0 if bias < PLATEAU * progress.least else progress.stale + 1
-            small = progress.windows > BURN_IN and (bias + progress.bias) / 2 <= settings.tolerance
-            patience = PATIENCE if progress.level >= self.averaged else 1
-            progress.ended = small or progress.stale == patience
-            progress.least, progress.bias = min(progress.least, bias), bias
-        if not progress.ended:
-            progress.best = min(progress.best, discrepancy)
-            progress.ended = progress.windows >= settings.most_windows
+        elif verdict == "good":
+            self.good = self.walk.copy()
 
     def _halve(self) -> None:
         """Go back to the last good weights and chains, with half the steps."""
-        progress = self.progress
-        progress.halvings += 1
-        if progress.halvings > MOST_HALVINGS:
-            raise FloatingPointError("the fit of the stationary model diverges at any step")
-        progress.scale /= 2
-        self.walk, progress.windows = self.good.copy(), 0
+        self.progress.halve("the stationary model")
+        self.walk = self.good.copy()
         self._recall()
         self.average = _Average(self.walk)
 
