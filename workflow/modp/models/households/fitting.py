@@ -7,12 +7,11 @@ import pandas as pd
 
 from modp.base import seeds
 from modp.base.errors import InputError, did_you_mean
-from modp.base.progress import Progress
 from modp.models.family import Work
 from modp.models.households import matching
 from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import AGREE, HouseholdsRecipe
-from modp.models.stationary.matching import Iteration
+from modp.models.stationary.fitting import Sweeps, swept
 from modp.survey.households import Households
 
 
@@ -34,17 +33,13 @@ def fit(true: Households, recipe: HouseholdsRecipe, work: Work) -> tuple[Househo
     began = time.perf_counter()
     agreeing = _agreeing(true, recipe)
     seed, most = seeds.integer(work.seed, "fit", work.name), int(true.sizes.max())
-    with _Progress(work.name, work.log, "sweep") as progress:
+    with Sweeps(work.name, work.log, "sweep") as progress:
         try:
             model, history = matching.fit(true, recipe, agreeing, most, seed, work.threads, progress)
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
     frame = pd.DataFrame(history)
-    said = (
-        f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
-        f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
-    )
-    return model, frame, said
+    return model, frame, swept(frame, time.perf_counter() - began)
 
 
 def _agreeing(true: Households, recipe: HouseholdsRecipe) -> np.ndarray:
@@ -55,12 +50,3 @@ def _agreeing(true: Households, recipe: HouseholdsRecipe) -> np.ndarray:
             raise InputError(f"agree: there is no question {name!r}{did_you_mean(name, names)}")
     wanted = [name for name in (AGREE if recipe.agree is None else recipe.agree) if name in names]
     return np.array([wanted.index(name) if name in wanted else -1 for name in names], np.int64)
-
-
-class _Progress(Progress):
-    """Tells of sweeps."""
-
-    def __call__(self, line: Iteration) -> None:
-        text = f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}"
-        text += f", bias {line.bias:.3f}"
-        self.tell(text, text)

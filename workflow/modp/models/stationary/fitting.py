@@ -41,7 +41,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     start = checkpoint.found()
     if start:
         work.log(f"{work.name}: going on from sweep {len(start.facts['history'])}")
-    with _Progress(work.name, work.log, "sweep") as progress:
+    with Sweeps(work.name, work.log, "sweep") as progress:
         try:
             model, _, history = matching.fit(
                 records,
@@ -61,13 +61,19 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     frame = pd.DataFrame(history)
     last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
     frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window)
-    said = (
-        f"{len(frame)} sweeps in {time.perf_counter() - began:.0f} s, "
-        f"bias {frame['bias'].tail(10).mean():.3f} of the sampling variance"
-    )
-    return Fitted(
-        model, frame, _as_training(frame), "; ".join(filter(None, [said, frame.attrs["shortfall"]]))
-    )
+    said = "; ".join(filter(None, [swept(frame, time.perf_counter() - began), frame.attrs["shortfall"]]))
+    return Fitted(model, frame, _as_training(frame), said)
+
+
+def swept(history: pd.DataFrame, seconds: float) -> str:
+    """Return in one line how a fit went.
+
+    Parameters
+    ----------
+    history : a line a sweep, the fields of :class:`modp.models.stationary.matching.Iteration`
+    """
+    bias = history["bias"].tail(10).mean()
+    return f"{len(history)} sweeps in {seconds:.0f} s, bias {bias:.3f} of the sampling variance"
 
 
 def shortfall(bias: np.ndarray, recipe: StationaryRecipe, window: int) -> str:
@@ -129,10 +135,11 @@ def _as_training(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-class _Progress(Progress):
-    """Tells of sweeps."""
+class Sweeps(Progress):
+    """Tells of a fit's sweeps."""
 
     def __call__(self, line: matching.Iteration) -> None:
+        """Say how the chains stand after a sweep."""
         text = f"{self.name}: sweep {line.iteration}, discrepancy {line.discrepancy:.3f}"
         text += f", bias {line.bias:.3f}"
         self.tell(text, text)
