@@ -18,7 +18,7 @@ from modp.release.inside import Inside
 from modp.release.ranges import holds
 from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
-from modp.survey.codebook import Question
+from modp.survey.codebook import Codebook, Question
 from modp.survey.questions import QuestionSet, Relation
 from modp.survey.records import Records
 
@@ -109,7 +109,7 @@ def released(
         order = seeds.generator(seed, *streams, "order").permutation(len(codes))
     codes = codes[order]
     drawn, said = answers(codes, source, seed, streams, how)
-    asked = _question_of_column(source)
+    asked = _names_of_columns(source)
     columns, what = [], {}
     for column in source.table.columns:
         if weights is not None and column.name == source.dataset.weight:
@@ -128,13 +128,21 @@ def released(
     return Released(Table(tuple(columns)), what, said)
 
 
-def _question_of_column(source: Source) -> dict[str, str]:
-    """The question that a column is written from; of several the one with the most categories."""
-    found: dict[str, str] = {}
-    sizes = dict(zip(source.records.codebook.names, source.records.codebook.sizes.tolist(), strict=True))
-    for question in sorted(source.records.codebook.questions, key=lambda q: sizes[q.name]):
-        found[source.column_of.get(question.column, question.column)] = question.name
-    return found
+def _names_of_columns(source: Source) -> dict[str, str]:
+    codebook = source.records.codebook
+    return {c: codebook.names[q] for c, q in question_of_column(codebook, source.column_of).items()}
+
+
+def question_of_column(codebook: Codebook, column_of: Mapping[str, str] = {}) -> dict[str, int]:
+    """Return the place of the question that a column is written from; of several that of most categories.
+
+    Parameters
+    ----------
+    column_of : raw column of the question set -> that of the file, where this calls it otherwise
+    """
+    order = np.argsort(codebook.sizes, kind="stable").tolist()
+    columns = [question.column for question in codebook.questions]
+    return {column_of.get(columns[q], columns[q]): q for q in order}
 
 
 def answers(
@@ -175,7 +183,7 @@ def answers(
         return found
 
     made = {name: draw(name) for name in at}
-    written = _question_of_column(source)
+    written = _names_of_columns(source)
     column_of = {q.name: source.column_of.get(q.column, q.column) for q in codebook.questions}
     wanted = [Relation.read(text) for text in source.questions.relations]
     # Of several questions about one column the numbers of that one count which the column is written from.

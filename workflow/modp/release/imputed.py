@@ -1,6 +1,6 @@
 """A table with its missing answers filled: every other answer as it was, in the input's own form."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from modp.files.raw import raw
 from modp.files.table import BLANK, Column, Table
 from modp.models.family import Work
 from modp.models.stationary.imputing import Holes, impute
+from modp.release.assembled import question_of_column
 from modp.release.holes import found
 from modp.survey import coding
 from modp.survey.questions import QuestionSet
@@ -68,19 +69,14 @@ class Imputed:
         said : is told of what could not be kept
         """
         work = Work("impute", seed, threads, "cpu", "likely")
+        written_from = question_of_column(self.holes.records.codebook)
         for number, codes in enumerate(impute(self.holes, times, work, said=said), start=1):
             written = {
                 column: self._column(q, codes[:, q], seeds.generator(seed, "donors", column, str(number)))
-                for column, q in self._written_from().items()
+                for column, q in written_from.items()
             }
             columns = (written.get(column.name, column) for column in self.table.columns)
             yield replace(self.table, columns=tuple(columns))
-
-    def _written_from(self) -> Mapping[str, int]:
-        """The question that a column is filled from; of several the one with the most categories."""
-        codebook = self.holes.records.codebook
-        order = np.argsort(codebook.sizes, kind="stable").tolist()
-        return {codebook.questions[q].column: q for q in order}
 
     def _column(self, q: int, codes: np.ndarray, rng: np.random.Generator) -> Column:
         places = self.holes.places[:, q]
