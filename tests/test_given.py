@@ -90,6 +90,7 @@ def test_a_conditions_records_follow_the_distribution_given_it(given):
     assert not close(codes, expected(small(5), allowed))
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("gpu", [False, True], ids=["kernel", "torch"])
 def test_answers_of_single_records_stay_and_the_others_follow_given_them(gpu):
     model, n = small(), 40_000

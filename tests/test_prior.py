@@ -1,5 +1,7 @@
 """Priors on the weights of a stationary model: what they are, how they are learnt, and a fit under them."""
 
+import functools
+
 import numpy as np
 import pytest
 from conftest import codes_of, records_of
@@ -177,16 +179,22 @@ def test_a_fit_that_diverges_forgets_what_its_prior_learnt_on_the_way():
     assert (good < 2).all(), "those of before the weights ran away"
 
 
+@functools.cache
+def nation() -> Stationary:
+    """A model of many records, which fits of few are drawn toward."""
+    return fitted(correlated(50_000))[0]
+
+
+@pytest.mark.pipeline
 @pytest.mark.parametrize("kind", ["student", "gaussian"])
 def test_what_a_pooled_fit_misses_is_the_pull_on_how_its_weights_differ_from_the_nations(kind):
-    nation, _ = fitted(correlated(50_000))
     records = parity(300)
     chosen = Settings(exchanges=0, triples=0, prior=kind, window=100)
-    model, _, _ = matching.fit(records, chosen, 1, 1, lambda _: None, toward=nation)
+    model, _, _ = matching.fit(records, chosen, 1, 1, lambda _: None, toward=nation())
     counts = crosstab(records)
     missing = counts - expected_crosstab(model) * len(records)
     free = FREE & ~model.excluded
-    own = model.w.astype(float) - nation.w
+    own = model.w.astype(float) - nation().w
     prior = Prior.of(kind, counts, pairs_of(STARTS, free))
     for _ in range(500):
         prior.learn(own)
@@ -202,24 +210,24 @@ def test_what_a_pooled_fit_misses_is_the_pull_on_how_its_weights_differ_from_the
 
 def test_weights_of_few_records_drawn_to_the_nation_are_nearer_to_its_own_than_alone():
     population = correlated(50_000)
-    nation, _ = fitted(population)
     alone, _ = fitted(population[:300], prior="student")
     chosen = Settings(exchanges=0, triples=0, prior="student")
-    pooled, _, _ = matching.fit(population[:300], chosen, 1, 1, lambda _: None, toward=nation)
-    free = FREE & ~nation.excluded & ~alone.excluded
-    own = [centred(m.w - nation.w, free * 1.0, free, np.zeros_like(free), STARTS)[0] for m in (alone, pooled)]
+    pooled, _, _ = matching.fit(population[:300], chosen, 1, 1, lambda _: None, toward=nation())
+    free = FREE & ~nation().excluded & ~alone.excluded
+    own = [
+        centred(m.w - nation().w, free * 1.0, free, np.zeros_like(free), STARTS)[0] for m in (alone, pooled)
+    ]
     far = [np.abs(w[free]).mean() for w in own]
     assert far[1] < 0.5 * far[0]
 
 
 def test_pairs_that_the_nation_holds_are_possible_and_rare_ones_keep_its_weights():
-    nation, _ = fitted(correlated(50_000))
     sample = correlated(50_000)[:60]
     chosen = Settings(exchanges=0, triples=0, prior="student", rare=12)
-    pooled, _, _ = matching.fit(sample, chosen, 1, 1, lambda _: None, toward=nation)
-    np.testing.assert_array_equal(pooled.excluded, nation.excluded)
+    pooled, _, _ = matching.fit(sample, chosen, 1, 1, lambda _: None, toward=nation())
+    np.testing.assert_array_equal(pooled.excluded, nation().excluded)
     counts = crosstab(sample)
-    rare = FREE & ~nation.excluded & (counts < 12)
+    rare = FREE & ~nation().excluded & (counts < 12)
     assert (counts[rare] == 0).any()
-    np.testing.assert_array_equal(pooled.w[rare], nation.w[rare])
-    assert (pooled.w != nation.w)[FREE & (counts >= 12)].all()
+    np.testing.assert_array_equal(pooled.w[rare], nation().w[rare])
+    assert (pooled.w != nation().w)[FREE & (counts >= 12)].all()

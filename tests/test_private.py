@@ -126,6 +126,7 @@ def test_with_a_large_budget_the_pair_tables_are_the_true_ones():
     assert abs(len(found.codes) - n) <= 2
 
 
+@pytest.mark.pipeline
 def test_a_large_table_that_is_far_from_independent_does_not_carry_the_fit_away():
     # Equal answers to two questions of 40 categories: forty times what independence expects, and no noise
     # to speak of, so that whole Newton steps would reach far past what the chains can follow.
@@ -305,6 +306,7 @@ def start_from(records, rho, **others):
     return release.release(gate, STARTS, NOTHING, QUICK, 1, 1, lambda _: None, start)
 
 
+@pytest.mark.pipeline
 def test_a_public_table_that_fits_says_what_noise_hides_and_one_that_does_not_is_overcome():
     records, rho = correlated(3000), 0.002
     true = crosstab(records)

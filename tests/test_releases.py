@@ -69,6 +69,7 @@ def test_a_gain_is_surer_than_two_values_of_other_people():
     assert gain.high - gain.low < (alone.high - alone.low) / 10
 
 
+@pytest.mark.pipeline
 def test_the_interval_of_a_gain_holds_nothing_where_nothing_is_gained():
     """Two independent scores of people who are all alike: in about 19 of 20 pairs zero is inside."""
     inside = []

@@ -140,6 +140,7 @@ def test_chains_come_in_the_order_of_the_records():
     assert np.array_equal(chains, codes)
 
 
+@pytest.mark.pipeline
 def test_divergence_halves_the_steps_and_goes_on():
     records = correlated(20_000)
     wild = Settings(exchanges=0, pair_step=12.0, most_pair_step=4.0, margin_step=8.0)
@@ -355,6 +356,7 @@ def test_models_with_triples_are_saved_whole_and_others_as_before(fit, tmp_path)
     assert stationary.load(path, codebook).triples.shape == (0, 3)
 
 
+@pytest.mark.pipeline
 def test_fewer_chains_start_at_some_of_the_records_and_fit_all():
     records = correlated(20_000)
     model, chains, history, _ = fitted(records, Settings(chains=5_000, exchanges=0))

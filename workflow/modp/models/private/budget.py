@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import opendp.prelude as opendp
+from opendp.combinators import make_zCDP_to_approxDP
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
 
 from modp.base.errors import InputError
 from modp.models.private.noise import Noise, contributed
@@ -31,10 +34,10 @@ def epsilon_of(rho: float, delta: float) -> float:
 
     The tight conversion of Canonne, Kamath and Steinke (2020, Corollary 13), from OpenDP.
     """
-    space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=float)
+    space = vector_domain(atom_domain(T=int)), l2_distance(T=float)
     with contributed():
-        measured = opendp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
-        return opendp.c.make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
+        measured = make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
+        return make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
 
 
 def rho_of(epsilon: float, delta: float) -> float:

@@ -11,7 +11,11 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import opendp.prelude as opendp
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_noisy_max
+from opendp.measures import zero_concentrated_divergence
+from opendp.metrics import l2_distance, linf_distance
+from opendp.mod import disable_features, enable_features
 
 TAIL = 10.0
 """Standard deviations beyond which seeded noise is not drawn: a probability of 2e-23."""
@@ -63,18 +67,18 @@ class Secret:
 
     def gaussian(self, counts: np.ndarray, sigma: float, sensitivity: float, rho: Fraction) -> np.ndarray:
         """See :class:`Noise`; raise ArithmeticError if OpenDP finds that this costs more than ρ."""
-        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
+        domain = vector_domain(atom_domain(T="i64"))
         with contributed():
-            measurement = opendp.m.make_gaussian(domain, opendp.l2_distance(T="f64"), scale=sigma)
+            measurement = make_gaussian(domain, l2_distance(T="f64"), scale=sigma)
             _hold(measurement.map(sensitivity), rho)
             return np.array(measurement(counts.ravel().tolist()), np.int64).reshape(counts.shape)
 
     def highest(self, scores: np.ndarray, scale: float, sensitivity: int, rho: Fraction) -> int:
         """See :class:`Noise`; raise ArithmeticError if OpenDP finds that this costs more than ρ."""
-        domain = opendp.vector_domain(opendp.atom_domain(T="i64"))
+        domain = vector_domain(atom_domain(T="i64"))
         with contributed():
-            measurement = opendp.m.make_noisy_max(
-                domain, opendp.linf_distance(T="i64"), opendp.zero_concentrated_divergence(), scale=scale
+            measurement = make_noisy_max(
+                domain, linf_distance(T="i64"), zero_concentrated_divergence(), scale=scale
             )
             _hold(measurement.map(sensitivity), rho)
             return int(measurement(scores.tolist()))
@@ -84,10 +88,10 @@ class contributed:  # noqa: N801
     """Allows OpenDP's contributed components for a moment."""
 
     def __enter__(self) -> None:
-        opendp.enable_features("contrib")
+        enable_features("contrib")
 
     def __exit__(self, *_: object) -> None:
-        opendp.disable_features("contrib")
+        disable_features("contrib")
 
 
 def discrete_gaussian(sigma: float, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
