@@ -55,6 +55,29 @@ def test_files_of_true_records_are_not_sent_to_a_remote():
     assert unsent == {stages.RAW, *true}
 
 
+def test_a_row_depends_on_weights_where_they_are_a_question(tmp_path):
+    (tmp_path / "w.yaml").write_text(
+        "title: w\nquestions: stums\nfiles: [data/sample/sample_csv_p.zip]\n"
+        "weight: PWGTP\nweight_question: true\n"
+    )
+    params = load(ROOT / "params.yaml", Params)
+    weights, found = f"{stages.RESULTS}/weights.parquet", []
+    for dataset in ("sample", str(tmp_path / "w.yaml")):
+        made = stages.stages(params.model_copy(update={"dataset": dataset}))
+        rows = [stage["do"] for name, stage in made.items() if name.startswith("row_")]
+        found.append([weights in stage["deps"] for stage in rows])
+    assert not any(found[0]) and all(found[1]) and found[1]
+
+
+def test_what_earlier_parameters_made_is_removed_and_nothing_else(tmp_path):
+    made = [tmp_path / path for path in ("tables/estimates.md", "tables/accuracy.md", "m/card.md")]
+    for path in made:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    engines.remove_stale(str(tmp_path), {made[1].as_posix()})
+    assert [path.exists() for path in made] == [False, True, True]
+
+
 def test_all_that_a_run_makes_is_in_the_table_of_what_holds_true_information():
     stages_ = stages.stages(load(ROOT / "params.yaml", Params)).values()
     parts = [part for stage in stages_ for part in (stage, stage.get("do", {}))]

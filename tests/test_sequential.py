@@ -62,6 +62,21 @@ def test_no_structural_zero_appears_whatever_the_predictions(n, seed):
     assert (bits >= 0).all() and (bits <= np.log2(2) + np.log2(3) + 1e-9).all()
 
 
+def test_given_answers_stay_and_the_others_follow_given_them():
+    rng = np.random.default_rng(2)
+    allowed = np.array([True, True, True, False, True])
+    start = draw_from(joint(), 40_000, rng)
+    start = start[start.codes[:, 1] != 1]
+    swept = sequential.redrawn(start, NONE, exact(joint()), rng, allowed)[0].codes
+    counts = np.zeros((2, 3))
+    np.add.at(counts, tuple(swept.T), 1)
+    expected = joint() * allowed[2:]
+    expected *= len(start) / expected.sum()
+    chi2 = ((counts - expected) ** 2 / np.where(expected > 0, expected, 1)).sum()
+    assert not counts[:, 1].any() and chi2 < 13.8  # the 0.1% point of two degrees of freedom
+    assert (swept != start.codes).any(axis=1).mean() > 0.1
+
+
 def test_bits_are_those_of_the_distributions_drawn_from():
     even = lambda binary, q: np.ones((len(binary), (2, 3)[q]))  # noqa: E731
     one = records_of(np.zeros((1, 2), np.int16), SIZES)

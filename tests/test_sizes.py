@@ -71,6 +71,19 @@ def test_what_treatments_leave_none_of_is_refused(blades):
         blades.sample(TRUE, n=700, protect=1e12)
 
 
+@pytest.mark.parametrize("n", [None, 20, 2000])
+def test_sweeps_of_blades_begin_at_true_records_that_meet_a_condition_and_never_leave_it(blades, n):
+    meet = np.isin(TRUE.codes[:, 0], [0, 1]) & (TRUE.codes[:, 2] == 2)
+    drawn = blades.sample(TRUE, n=n, sweeps=3, where={"A": [1, 2], "C": 3})
+    assert len(drawn) == (n or meet.sum()) and meet[drawn.record].all()
+    assert set(drawn.codes[:, 0]) == {0, 1} and set(drawn.codes[:, 2]) == {2}
+    assert (drawn.codes != TRUE.codes[drawn.record]).any(axis=1).mean() > 0.3
+    with pytest.raises(InputError, match="no true record, where sweeps begin, is"):
+        blades.sample(TRUE, sweeps=1, where={"A": 1, "B": 3})
+    with pytest.raises(InputError, match="'where' goes with 'sweeps'"):
+        blades.sample(TRUE, where={"A": 1})
+
+
 def test_a_family_that_knows_no_size_is_told():
     parts = {"draw": f"{__name__}:draws_ten"}
     family = Family("ten", Row, Row, "ten records", parts)

@@ -12,7 +12,11 @@ Predict = Callable[[np.ndarray, int], np.ndarray]
 
 
 def redrawn(
-    records: Records, excluded: np.ndarray, predict: Predict, rng: np.random.Generator
+    records: Records,
+    excluded: np.ndarray,
+    predict: Predict,
+    rng: np.random.Generator,
+    allowed: np.ndarray | None = None,
 ) -> tuple[Records, np.ndarray]:
     """Redraw every question once, in random order, given each record's current other answers.
 
@@ -22,6 +26,7 @@ def redrawn(
     Parameters
     ----------
     excluded : bool (K, K), the structural zeros
+    allowed : bool (K,), the answers that records may have, as these have; None for all
 
     Returns
     -------
@@ -35,6 +40,8 @@ def redrawn(
         block = slice(block_starts[q], block_starts[q + 1])
         odds = predict(binary, int(q)).astype(np.float64)
         odds[binary @ forbidden[:, block] > 0] = 0
+        if allowed is not None:
+            odds[:, ~allowed[block]] = 0
         total = odds.sum(axis=1, keepdims=True)
         stuck = ~(total[:, 0] > 0)
         odds[stuck] = binary[stuck, block]

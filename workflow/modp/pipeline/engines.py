@@ -169,7 +169,7 @@ def remove_stale(results: str, current: set[str]) -> None:
     ----------
     current : the files that the present parameters make
     """
-    for folder in ("figures", "instances", "measures", "plots/history"):
+    for folder in ("figures", "instances", "measures", "plots/history", "tables"):
         for path in Path(results, folder).rglob("*"):
             if path.is_file() and path.as_posix() not in current:
                 print(f"removed {path.as_posix()}, which the present parameters do not make")

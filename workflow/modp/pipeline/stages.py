@@ -193,7 +193,8 @@ def _row(family: Family, models: Sequence[str], params: Params) -> dict[str, Any
     again = _again(params) if family.most_rows is None else []
     keys.append("rows.${item.at}")
     of = [row for row in params.rows if row.model in models]
-    weighed = any(params.models[row.model].of_weights or row.calibrate for row in of)
+    weighed = _dataset(params).asked_weight is not None
+    weighed |= any(params.models[row.model].of_weights or row.calibrate for row in of)
     deps = _results(*CODED, "holdout.parquet", "${item.model}/model.safetensors")
     deps += _results("weights.parquet") if weighed else []
     deps += _results("instances/${item.model}") if family.can("instances") else []
@@ -212,7 +213,7 @@ def _report(params: Params) -> dict[str, Any]:
     figures = {path for kind in KINDS for path in engines.code_of_figure(kind)}
     steps = ["tables", "repeats"]
     deps = [DATASET, "workflow/published/accuracy.yaml"]
-    if _has_weights(params):
+    if _dataset(params).weight is not None:
         steps += ["weigh", "estimate"]
         deps += [RAW, "workflow/questions"]
         read += ["weights.parquet", *(f"{row.row}/synthetic.parquet" for row in params.rows)]
@@ -223,9 +224,9 @@ def _report(params: Params) -> dict[str, Any]:
     return stage | {"metrics": _results("metrics.json")}
 
 
-def _has_weights(params: Params) -> bool:
-    """Whether the run's data set names weights: a stage then makes more of more."""
-    return load(where.dataset_path(params.dataset), where.Dataset).weight is not None
+def _dataset(params: Params) -> where.Dataset:
+    """The run's data set; where it names weights, stages make more of more."""
+    return load(where.dataset_path(params.dataset), where.Dataset)
 
 
 def _page() -> dict[str, Any]:

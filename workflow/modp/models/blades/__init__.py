@@ -26,6 +26,7 @@ FAMILY = Family(
         "remove_zeros": "records that hold a structural zero removed",
         "protect": "records whose effective multiplicity is below {} removed",
         "swap": "answers exchanged between records where the crosstab gains: {}",
+        "where": "only records of {}",
         "sweeps": "sweeps from the true records, question by question: {}",
     },
     untreated="drawn from the predictions, no treatment",

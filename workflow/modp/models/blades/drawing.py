@@ -17,6 +17,7 @@ from modp.draws.swap import Limits, Problem, swap
 from modp.models.blades.network import Blades
 from modp.models.blades.recipe import BladesRow, Swap
 from modp.models.family import Drawn, Work
+from modp.survey import where
 from modp.survey.records import Records
 
 ROWS_AT_ONCE = 4096
@@ -56,10 +57,10 @@ def draw(model: Blades, records: Records, row: BladesRow, work: Work, drawn: Seq
     Raises
     ------
     InputError
-        if more records are wanted and treatments leave none
+        if more records are wanted and treatments leave none, or no true record meets a condition
     """
     if row.sweeps:
-        return _swept(model, records, row.sweeps, _partners(len(records), row, work), work)
+        return _swept(model, records, row.sweeps, row, work)
     parts = [_treated(model, records, row, work, drawn)]
     size = row.size or len(parts[0][0])
     while (have := sum(len(part[0]) for part in parts)) < size:
@@ -106,12 +107,12 @@ def _treated(
     return synthetic[keep], np.flatnonzero(keep), bits[keep]
 
 
-def _partners(n: int, row: BladesRow, work: Work) -> np.ndarray:
-    """The true record that each of a row's sweeps begins at, (size,)."""
+def _partners(own: np.ndarray, row: BladesRow, work: Work) -> np.ndarray:
+    """The true record that each of a row's sweeps begins at, (size,), among some of them."""
     if row.size is None:
-        return np.arange(n)
-    order = seeds.generator(work.seed, "size", work.name).permutation(n)
-    again = np.resize(order, max(row.size - n, 0))
+        return own
+    order = own[seeds.generator(work.seed, "size", work.name).permutation(len(own))]
+    again = np.resize(order, max(row.size - len(own), 0))
     return np.concatenate([np.sort(order[: row.size]), again])
 
 
@@ -160,18 +161,28 @@ def _predictions(model: Blades, records: Records, device: str) -> Iterator[tuple
         yield chunk, independent.normalised(model.predict(chunk), records.block_starts)
 
 
-def _swept(model: Blades, records: Records, sweeps: int, partners: np.ndarray, work: Work) -> Drawn:
+def _swept(model: Blades, records: Records, sweeps: int, row: BladesRow, work: Work) -> Drawn:
+    """Sweep from true records, from those that meet the row's condition if it has one."""
     model = model.on(work.device)
-    starts, where = records.block_starts, model.weight.device
+    allowed = where.allowed(row.where, records.codebook) if row.where else None
+    own = np.arange(len(records))
+    if allowed is not None:
+        own = own[allowed[records.columns].all(axis=1)]
+        said = where.said(allowed, records.codebook)
+        if not len(own):
+            raise InputError(f"{work.name}: no true record, where sweeps begin, is {said}")
+        work.log(f"{work.name}: only {said}, as {len(own):,} of {len(records):,} true records are")
+    partners = _partners(own, row, work)
+    starts, device = records.block_starts, model.weight.device
     zeros = zeros_of(work.zeros, records)
     rng = seeds.generator(work.seed, "sweep", work.name)
 
     @torch.no_grad()
     def predict(binary: np.ndarray, question: int) -> np.ndarray:
-        chunk = torch.from_numpy(binary).to(where)
+        chunk = torch.from_numpy(binary).to(device)
         return model.question(chunk, int(starts[question]), int(starts[question + 1])).cpu().numpy()
 
     swept = records[partners]
     for _ in range(sweeps):
-        swept, bits = sequential.redrawn(swept, zeros, predict, rng)
+        swept, bits = sequential.redrawn(swept, zeros, predict, rng, allowed)
     return Drawn(swept.codes, np.ma.array(partners), np.ma.array(bits))

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from modp.base.config import Strict
-from modp.models.family import Recipe, Row
+from modp.models.family import Recipe, Row, Where
 
 
 class Stage(Strict):
@@ -96,8 +96,10 @@ class BladesRow(Row):
     taken), ``remove_zeros`` (drop records that hold a structural zero), ``protect`` (drop records whose
     effective multiplicity, the number of identical true records times 2 to the bits of entropy, is below
     this limit), ``swap``. With ``sweeps`` the true records are instead redrawn question by question, so
-    many times, each given the record's current other answers, structural zeros excluded. ``size`` is the
-    number of records that there are in the end: more are drawn from true ones again, fewer are some of them.
+    many times, each given the record's current other answers, structural zeros excluded; with ``where``,
+    which names questions and what all records are to answer, only those true ones that answer so, which they
+    keep. ``size`` is the number of records that there are in the end: more are drawn from true ones again,
+    fewer are some of them.
     """
 
     pass_through: float = Field(default=0.0, ge=0, lt=1)
@@ -107,6 +109,7 @@ class BladesRow(Row):
     protect: float | None = Field(default=None, gt=1, allow_inf_nan=False)
     swap: Swap | None = None
     sweeps: int | None = Field(default=None, ge=1)
+    where: Where | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _options_go_together(self) -> "BladesRow":
@@ -117,4 +120,6 @@ class BladesRow(Row):
         if self.sweeps and treatments:
             others = ", ".join(treatments)
             raise ValueError(f"'sweeps' redraws the true records; {others} treat instances: write two rows")
+        if self.where and not self.sweeps:
+            raise ValueError("'where' goes with 'sweeps', which leave given answers as they are")
         return self
