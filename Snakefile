@@ -13,16 +13,26 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/acquire.smk"
 include: "workflow/rules/code.smk"
 include: "workflow/rules/train.smk"
-include: "workflow/rules/synthesize.smk"
-include: "workflow/rules/weighted.smk"
-include: "workflow/rules/measure.smk"
-include: "workflow/rules/figures.smk"
-include: "workflow/rules/report.smk"
-include: "workflow/rules/private.smk"
-include: "workflow/rules/anonymeter.smk"
-include: "workflow/rules/release.smk"
-include: "workflow/rules/benchmarks.smk"
-include: "workflow/rules/scatter.smk"
+
+
+if WHOLE_HOUSEHOLDS:
+
+    include: "workflow/rules/households.smk"
+    include: "workflow/rules/figures.smk"
+    include: "workflow/rules/households_report.smk"
+
+else:
+
+    include: "workflow/rules/synthesize.smk"
+    include: "workflow/rules/weighted.smk"
+    include: "workflow/rules/measure.smk"
+    include: "workflow/rules/figures.smk"
+    include: "workflow/rules/report.smk"
+    include: "workflow/rules/private.smk"
+    include: "workflow/rules/anonymeter.smk"
+    include: "workflow/rules/release.smk"
+    include: "workflow/rules/benchmarks.smk"
+    include: "workflow/rules/scatter.smk"
 
 
 # Must stand in this file: a default target in an included file is not used.
@@ -32,11 +42,11 @@ rule all:
         rules.acquired.input,
         rules.coded.input,
         expand(rules.fit.output, model=MODELS),
-        expand(rules.instances.output, model=INSTANCED),
-        expand(rules.frontier.output, model=CURVED),
+        [] if WHOLE_HOUSEHOLDS else expand(rules.instances.output, model=INSTANCED),
+        [] if WHOLE_HOUSEHOLDS else expand(rules.frontier.output, model=CURVED),
         rules.reported.input,
         rules.page.output,
-        rules.cards.input,
+        [] if WHOLE_HOUSEHOLDS else rules.cards.input,
 
 
 onstart:

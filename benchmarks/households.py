@@ -18,7 +18,8 @@ import pandas as pd
 from modp.base import seeds
 from modp.base.config import load
 from modp.base.output import Log
-from modp.cli.households import Coded, coded
+from modp.cli.gathered import gathered
+from modp.cli.households import households_of
 from modp.households import HouseholdModel, SyntheticHouseholds
 from modp.models.households.recipe import AGREE
 from modp.models.households.rules import stated
@@ -69,15 +70,17 @@ def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[
         yield f"prior {prior}", found, took
 
 
-def measured(found: Coded, n: int, seed: int, done: set[tuple], threads: int) -> Iterator[dict]:
+def measured(
+    true: Households, said: list, n: int, seed: int, done: set[tuple], threads: int
+) -> Iterator[dict]:
     """Fit what has not been, and yield what was measured of each table."""
-    rows = np.random.default_rng(seed).permutation(len(found.households))
-    train, holdout = (found.households[np.sort(part)] for part in (rows[:n], rows[n : 2 * n]))
+    rows = np.random.default_rng(seed).permutation(len(true))
+    train, holdout = (true[np.sort(part)] for part in (rows[:n], rows[n : 2 * n]))
     if (n, seed) in done:
         return
     asked = tuple(name for name in AGREE if name in train.persons.codebook.names)
-    excluded = stated(found.rules, train)
-    for method, made, took in tables(train, found.rules, seed, threads):
+    excluded = stated(said, train)
+    for method, made, took in tables(train, said, seed, threads):
         rng = seeds.generator(seed, method)
         near = summaries.accuracy(train, made, rng, holdout).set_index(["table", "cells"])
         drawn = {name: summaries.Drawn(table, table.record) for name, table in made.items()}
@@ -111,9 +114,11 @@ def main() -> None:
     options = parser.parse_args()
     lines = options.results.read_text().splitlines() if options.results.exists() else []
     done = {(line["n"], line["seed"]) for line in map(json.loads, lines) if line["table"] == LAST}
-    found = coded([options.persons], load(options.questions, QuestionSet), "SERIALNO", households.MOST, Log())
+    questions = load(options.questions, QuestionSet)
+    dataset = households_of([options.persons], options.questions, "SERIALNO", households.MOST)
+    true = gathered([options.persons], dataset, questions, 0.0, 1, Log()).train
     for seed in range(1, options.seeds + 1):
-        for line in measured(found, options.households, seed, done, options.threads):
+        for line in measured(true, questions.members, options.households, seed, done, options.threads):
             with options.results.open("a") as file:
                 file.write(json.dumps(line, default=float) + "\n")
     frame = pd.DataFrame(map(json.loads, options.results.read_text().splitlines()))

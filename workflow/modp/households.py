@@ -19,7 +19,7 @@ from modp.models.households.model import HouseholdWeights, load
 from modp.models.households.recipe import HouseholdsRecipe, HouseholdsRow
 from modp.summaries import households as summaries
 from modp.survey.codebook import Codebook
-from modp.survey.households import Households
+from modp.survey.households import Codebooks, Households
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class HouseholdModel:
         """
         work = _work(name, seed, threads, progress)
         checked = check(dict(recipe), HouseholdsRecipe, f"model {work.name}")
-        fitted, history, said = fitting.fit(households, checked, work)
-        work.log(f"{work.name}: {said}")
-        return cls(work.name, households.persons.codebook, households.homes.codebook, fitted, history)
+        fitted = fitting.fit(households, checked, work)
+        work.log(f"{work.name}: {fitted.said}")
+        return cls(work.name, *households.codebook, fitted.model, fitted.history)
 
     def sample(
         self,
@@ -113,23 +113,28 @@ class HouseholdModel:
             if the households are of other questions or categories than the model's, one is larger than any
             that the model was fitted to, or a value cannot be used
         """
-        books = households.persons.codebook.digest, households.homes.codebook.digest
-        if books != (self.persons.digest, self.homes.digest):
+        if households.codebook.digest != Codebooks(self.persons, self.homes).digest:
             raise InputError(
                 f"{self.name} was fitted to other questions or categories than these households'"
             )
         if households.sizes.max() > self.model.most:
             raise InputError(f"{self.name} was fitted to households of {self.model.most} persons at most")
-        keys = {"sweeps": sweeps, "composition": composition, "rare": rare}
+        keys = {
+            "model": self.name,
+            "name": f"sweeps-{sweeps}",
+            "sweeps": sweeps,
+            "composition": composition,
+            "rare": rare,
+        }
         row = check(keys, HouseholdsRow, f"row {self.name}")
-        work = _work(f"{self.name}/sweeps-{sweeps}", seed, threads)
+        work = _work(row.row, seed, threads)
         drawn, record = drawing.draw(self.model, households, row, work)
         return SyntheticHouseholds(drawn.persons, drawn.homes, drawn.starts, drawn.roles, record)
 
     def save(self, path: str | Path) -> None:
         """Write the model as safetensors, whole or not at all, with its codebooks' digests."""
         with written(Path(path)) as temporary:
-            self.model.save(temporary, self.persons, self.homes)
+            self.model.save(temporary, Codebooks(self.persons, self.homes))
 
     @classmethod
     def load(cls, path: str | Path, households: Households, *, name: str = "households") -> Self:
@@ -144,8 +149,8 @@ class HouseholdModel:
         InputError
             if it was fitted to other questions or categories
         """
-        books = households.persons.codebook, households.homes.codebook
-        return cls(name, *books, load(Path(path), *books))
+        books = households.codebook
+        return cls(name, *books, load(Path(path), books))
 
 
 def compare_households(

@@ -29,16 +29,19 @@ engines.use_this_code()
 try:
     # A key with nothing below it holds nothing: so a file laid over params.yaml can empty a key.
     given = {key: {} if value is None else value for key, value in config.items()}
-    PARAMS = check(given, Params, "params.yaml (or --config)")
-    DATASET_YAML = where.dataset_path(PARAMS.dataset)
+    EVERYTHING = check(given, Params, "params.yaml (or --config)")
+    DATASET_YAML = where.dataset_path(EVERYTHING.dataset)
     NAME = where.dataset_name(DATASET_YAML)
-    RESULTS = f"{PARAMS.results}/{NAME}"
+    RESULTS = f"{EVERYTHING.results}/{NAME}"
     where.require_own_results(RESULTS, DATASET_YAML)
     DATASET = load(DATASET_YAML, Dataset)
+    # Whole households have models, rows and rules of their own.
+    WHOLE_HOUSEHOLDS = DATASET.records == "households"
+    PARAMS = EVERYTHING.of(WHOLE_HOUSEHOLDS)
     where.require_files(DATASET, DATASET_YAML)
     QUESTIONS_YAML = where.question_set_path(DATASET.questions)
     QUESTIONS = load(QUESTIONS_YAML, QuestionSet)
-    DATASET.agrees_with(QUESTIONS.records)
+    DATASET.agrees_with(QUESTIONS.records, [q.level for q in QUESTIONS.questions])
     CODEBOOK_OF = where.codebook_path(DATASET, RESULTS)
     WANTED = QUESTIONS.fitted(
         DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
@@ -66,8 +69,9 @@ NUMBERS = [str(number) for number in range(2, PARAMS.seeds + 1)]
 CELLS, SUMMARY, TRIPLES = "cells.parquet", "summary.json", "triples.parquet"
 PRIVACY, ATTACK, ROC = "privacy.parquet", "attack.parquet", "roc.parquet"
 RELEASES = "releases.parquet"
-TABLES = [t for t, told in register.TABLES.items() if DATASET.weight or not told.weighted]
-TABLES.remove("repeats")
+TABLES = [t for t, told in register.TABLES.items() if told.whole == WHOLE_HOUSEHOLDS]
+TABLES = [t for t in TABLES if DATASET.weight or not register.TABLES[t].weighted]
+TABLES = [t for t in TABLES if t != "repeats"]
 # Estimates are made from raw files, which a part has none of.
 ESTIMATES = bool(DATASET.weight and not DATASET.part)
 TABLES = [t for t in TABLES if t != "estimates" or ESTIMATES]
@@ -92,7 +96,7 @@ DRAWN_FROM = [name for name in MODELS if PARAMS.rows_of[name]]
 TRACED = [name for name in CURVED if name not in INSTANCED]
 TRACED += dict.fromkeys(row.model for row in PARAMS.rows if getattr(row, "pass_through", 0))
 
-if engines.inside_dvc() and not stages.written_for(PARAMS, Path("dvc.yaml")):
+if engines.inside_dvc() and not stages.written_for(EVERYTHING, Path("dvc.yaml")):
     sys.exit(
         "dvc.yaml is of other models, rows or code: run 'python -m modp stages', then DVC again"
     )
@@ -162,6 +166,15 @@ def design(name):
     if row:
         asked |= bool(row.calibrate or DATASET.asked_weight)
     return f"{RESULTS}/weights.parquet" if asked else []
+
+
+def whole(file):
+    """A file that only a data set of whole households has."""
+    return f"{RESULTS}/{file}" if WHOLE_HOUSEHOLDS else []
+
+
+def synthetic_households(row):
+    return f"{RESULTS}/{row}/synthetic_households.parquet"
 
 
 def frontier(model):
@@ -282,5 +295,5 @@ def finish(workflow):
         engines.remove_stale(RESULTS, {str(f) for job in workflow.dag.jobs for f in job.output})
         engines.say_what_was_made(RESULTS)
         engines.record_in_dvc(
-            dict(config), "params.yaml", lambda: stages.renew(PARAMS, Path("dvc.yaml"))
+            dict(config), "params.yaml", lambda: stages.renew(EVERYTHING, Path("dvc.yaml"))
         )

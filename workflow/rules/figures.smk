@@ -2,12 +2,20 @@
 FIGURES = {
     **{name: (figure.kind, figure.of) for name, figure in PARAMS.figures.items()},
     **registry.drawn_by_every_run(
-        {
-            registry.Of.ROWS: PARAMS.names,
-            registry.Of.MODELS: TRAINED,
-            registry.Of.CHAINS: CHAINED,
-        },
+        (
+            {
+                registry.Of.HOUSEHOLDS: list(ROWS),
+                registry.Of.MODELS: TRAINED,
+            }
+            if WHOLE_HOUSEHOLDS
+            else {
+                registry.Of.ROWS: PARAMS.names,
+                registry.Of.MODELS: TRAINED,
+                registry.Of.CHAINS: CHAINED,
+            }
+        ),
         weighted=ESTIMATES,
+        of_run=not WHOLE_HOUSEHOLDS,
     ),
 }
 
@@ -52,7 +60,7 @@ rule figures:
 rule reported:
     input:
         rules.tables.output,
-        rules.repeats.output,
+        [] if WHOLE_HOUSEHOLDS else rules.repeats.output,
         rules.figures.input,
 
 

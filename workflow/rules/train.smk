@@ -7,6 +7,9 @@ rule fit:
         design=lambda w: design(w.model),
         public=lambda w: public_table(w.model),
         toward=lambda w: drawn_toward(w.model),
+        homes=rules.code.output.homes,
+        home_codebook=rules.code.output.home_codebook,
+        said=rules.code.output.said,
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",
@@ -30,6 +33,7 @@ rule fit:
     shell:
         "python -m modp fit --records {input.records:q} --codebook {input.codebook:q}"
         " --name {wildcards.model:q} --model {params.model:q} --zeros {params.zeros} --seed {params.seed}"
-        " --design {input.design:q} {params.weighted} --toward {input.toward:q}"
+        " --design {input.design:q} {params.weighted} --toward {input.toward:q} --homes {input.homes:q}"
+        " --home-codebook {input.home_codebook:q} --said {input.said:q}"
         " --device {params.device} --threads {threads} --weights {output.weights:q}"
         " --history {output.history:q} --plot {output.plot:q} --log {log:q}"

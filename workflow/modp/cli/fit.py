@@ -4,12 +4,13 @@ import argparse
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, recipe_of, work_of
-from modp.models.family import Family
-from modp.survey.codebook import Codebook
+from modp.cli.whole import Said, ask_for_whole, whole
+from modp.models.family import Family, Recipe
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask_for_coded(parser)
     ask_for_model(parser)
     ask_for_work(parser)
+    ask_for_whole(parser)
     parser.add_argument("--toward", type=Path, nargs="*", default=[], help="weights that it is drawn to")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--history", type=Path, required=True)
@@ -25,8 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, log: Log) -> None:
     """Fit, from a checkpoint if a killed run left one; then write weights and history."""
-    records = coded(options.records, options.codebook)
+    # Of whole households where the data set is of such: each family knows what it is fitted to.
+    records: Any = whole(options) if options.homes else coded(options.records, options.codebook)
     family, recipe = recipe_of(options)
+    if family.whole:
+        recipe = _ruled(recipe, Said.read(options.said))
     if recipe.fitted:
         _take(Path(recipe.fitted), family, records.codebook, options)
         log(f"{options.name}: taken from {recipe.fitted}, without a fit")
@@ -47,7 +52,12 @@ def run(options: argparse.Namespace, log: Log) -> None:
     log(f"{work.name}: {fitted.said}")
 
 
-def _take(folder: Path, family: Family, codebook: Codebook, options: argparse.Namespace) -> None:
+def _ruled(recipe: Recipe, said: Said) -> Recipe:
+    """The recipe with what the question set says never occurs among members."""
+    return recipe.model_copy(update={"impossible": [*said.members, *getattr(recipe, "impossible", ())]})
+
+
+def _take(folder: Path, family: Family, codebook: Any, options: argparse.Namespace) -> None:
     """Copy a model of another run; raise InputError if it is not there, or of another codebook."""
     plot = folder.parent / "plots" / "history" / f"{folder.name}.csv"
     files = {options.weights: folder / "model.safetensors", options.history: folder / "history.parquet"}

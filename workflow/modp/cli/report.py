@@ -72,34 +72,34 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "warnings": lines(warned),
     }
     sources = [source(path) for path in options.provenance]
-    pictures = _pictures(options.figures, json.loads(options.shown))
+    figures = pictures(options.figures, json.loads(options.shown))
     tables = [(path.read_text(encoding="utf-8"), TABLES[path.stem].public) for path in options.tables]
     counts = table[table["cells"] == "all"]["records"].tolist()
     for_the_office = {
         "public": False,
-        "pictures": [picture for picture, _ in pictures],
+        "pictures": [picture for picture, _ in figures],
         "tables": [page.as_html(text) for text, _ in tables],
         "sources": sources,
         "seed": parameters["seed"],
-        "parameters": _yaml(parameters),
+        "parameters": as_yaml(parameters),
         "holdings": page.as_html(holdings.markdown()),
         "run_file": Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
         "cells": _cells(options, counts) | {"first": options.rows.index(best) if best else 0},
     }
     to_publish = {
         "public": True,
-        "pictures": [picture for picture, public in pictures if public],
+        "pictures": [picture for picture, public in figures if public],
         "tables": [page.as_html(without_seed(text)) for text, public in tables if public],
         # Size and hash of a file of the office's own help to guess what is in it.
         "sources": [known for known in sources if known["source"].startswith("https://")],
-        "parameters": _yaml({key: value for key, value in parameters.items() if key not in INTERNAL}),
+        "parameters": as_yaml({key: value for key, value in parameters.items() if key not in INTERNAL}),
     }
     for target, own in ((options.out, for_the_office), (options.public, to_publish)):
         with written(target) as path:
             path.write_text(templates.page(**common, **own), encoding="utf-8")
         log(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
     with written(options.run) as path:
-        path.write_text(f"window.modpRun = {json.dumps(_this_run(options.logs))};\n", encoding="utf-8")
+        path.write_text(f"window.modpRun = {json.dumps(this_run(options.logs))};\n", encoding="utf-8")
 
 
 def _common(
@@ -112,6 +112,7 @@ def _common(
     curves = page.curves([pd.read_parquet(path) for path in options.frontier], float(table["median"].iloc[0]))
     return {
         "title": load(options.dataset, Dataset).title,
+        "households": None,
         "records": int(table["records"].iloc[0]),
         "questions": len(codebook.questions),
         "categories": int(codebook.block_starts[-1]),
@@ -130,7 +131,8 @@ def _codebook(options: argparse.Namespace) -> Codebook:
     return Codebook.from_json(options.codebook.read_text(encoding="utf-8"))
 
 
-def _yaml(parameters: Mapping[str, Any]) -> str:
+def as_yaml(parameters: Mapping[str, Any]) -> str:
+    """Return parameters as YAML, in their order."""
     return yaml.safe_dump(dict(parameters), sort_keys=False, allow_unicode=True)
 
 
@@ -145,8 +147,8 @@ def _cells(options: argparse.Namespace, records: Sequence[int]) -> dict[str, Any
     return explorer.content(_codebook(options), records[0], true, rows)
 
 
-def _pictures(files: Sequence[Path], shown: Mapping[str, Shown]) -> list[tuple[page.Picture, bool]]:
-    """Each figure in the page's order, and whether it is public."""
+def pictures(files: Sequence[Path], shown: Mapping[str, Shown]) -> list[tuple[page.Picture, bool]]:
+    """Return each figure in the page's order, and whether it is public."""
     of_name = {path.stem: path for path in files}
     found = []
     for name in page.in_order(list(of_name)):
@@ -155,7 +157,8 @@ def _pictures(files: Sequence[Path], shown: Mapping[str, Shown]) -> list[tuple[p
     return found
 
 
-def _this_run(logs: Sequence[Path]) -> dict[str, Any]:
+def this_run(logs: Sequence[Path]) -> dict[str, Any]:
+    """Return what the office's page tells of the run that made it: machine, end, seconds of each step."""
     times = [found for found in map(time_of, logs) if found]
     steps = {step: [s for other, _, s in times if other == step] for step, _, _ in times}
     return {

@@ -120,7 +120,7 @@ def fitted_questions(path: Path, dataset: Dataset) -> QuestionSet:
     questions = load(path, QuestionSet).fitted(
         dataset.faithful, dataset.leave_out, fips(dataset.state_question), dataset.asked_weight
     )
-    dataset.agrees_with(questions.records)
+    dataset.agrees_with(questions.records, [q.level for q in questions.questions])
     return questions
 
 
@@ -144,7 +144,7 @@ def as_in_files(
     column_of : raw column of the question set -> that of the files, where these call it otherwise
     """
     if dataset.table is not None:
-        return *_table(files, dataset, dataset.table), {}
+        return *own_table(files, dataset, dataset.table), {}
     in_capitals = [_in_capitals(path) for path in files]
     first = in_capitals[0]
     found = {column: vintages.source(column, first) for column in questions.columns}
@@ -206,7 +206,7 @@ def _renamed(table: Table, names: Mapping[str, str]) -> Table:
     return replace(table, columns=tuple(replace(c, name=names[c.name]) for c in table.columns))
 
 
-def _table(files: Sequence[Path], dataset: Dataset, options: TableOptions) -> tuple[Table, Form]:
+def own_table(files: Sequence[Path], dataset: Dataset, options: TableOptions) -> tuple[Table, Form]:
     """The rows of all files, and the form of the first."""
     tables, forms = zip(*(read(path, options) for path in files), strict=True)
     return _stacked(tables, files, dataset), forms[0]
@@ -234,7 +234,7 @@ def _read(
 ]:
     """Columns of the records that filters keep, where these stand in the files, households, weights."""
     if dataset.table is not None:
-        table, _ = _table(files, dataset, dataset.table)
+        table, _ = own_table(files, dataset, dataset.table)
         where = ", ".join(str(path) for path in files)
         columns = dict(own_raw(table, questions, where))
         if not len(table):

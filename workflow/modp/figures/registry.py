@@ -30,6 +30,7 @@ class Of(Enum):
     MODELS = "models that are trained or fitted"
     CHAINS = "models with chains"
     RUN = "the whole run"
+    HOUSEHOLDS = "rows of whole households"
     PARTS = "rows made of a scattered data set's parts"
 
 
@@ -268,6 +269,16 @@ KINDS: dict[str, Kind] = {
         caption="The loss over all records during training, model by model.",
         named="training",
     ),
+    "households": Kind(
+        of=Of.HOUSEHOLDS,
+        shows=Shows.SEVERAL,
+        reads=("tables/households.parquet",),
+        draws="modp.figures.households:households_figure",
+        caption="How far crosstabs of whole households are from the true ones: of each person, of persons "
+        "and their household, and of two members, by their roles. At 1 they are as far as a resample's of "
+        "whole households, or as near to households held out as the true ones are.",
+        named="households",
+    ),
     "parts": Kind(
         of=Of.PARTS,
         shows=Shows.SEVERAL,
@@ -302,7 +313,7 @@ def is_taken(figure: str) -> bool:
 
 
 def drawn_by_every_run(
-    things: Mapping[Of, Sequence[str]], weighted: bool = False
+    things: Mapping[Of, Sequence[str]], weighted: bool = False, of_run: bool = True
 ) -> dict[str, tuple[str, list[str]]]:
     """Return the figures that nobody asks for: name -> its kind and what it shows.
 
@@ -310,10 +321,11 @@ def drawn_by_every_run(
     ----------
     things : the rows or models that there are, by what a kind may be of
     weighted : whether the data set names weights
+    of_run : whether those of the whole run are drawn, which are of single records
     """
     found: dict[str, tuple[str, list[str]]] = {}
     for name, kind in KINDS.items():
-        if (kind.weighted and not weighted) or kind.of not in (*things, Of.RUN):
+        if (kind.weighted and not weighted) or kind.of not in (*things, *([Of.RUN] if of_run else ())):
             continue
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}

@@ -37,11 +37,12 @@ def raw(table: Table, questions: QuestionSet, where: str | Path) -> Mapping[str,
         raise InputError(f"{where} lacks {len(lacking)} of the columns that the question set names:{said}")
     words = questions.columns_of_words
     return {
-        name: table[name].words if name in words else _whole(table[name], where) for name in questions.columns
+        name: table[name].words if name in words else whole(table[name], where) for name in questions.columns
     }
 
 
-def _whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
+def whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
+    """Return a column's whole numbers, int32 (n,), masked where blank; raise InputError on anything else."""
     values = [numbers.number(text) for text in column.kinds.tolist()]
     for text, value in zip(column.kinds.tolist(), values, strict=True):
         if value is None or value != int(value) or abs(value) > LARGEST:

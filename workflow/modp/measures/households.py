@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from modp.crosstabs.agreements import agreements, at_least
 from modp.crosstabs.cells import within_question
 from modp.crosstabs.members import Parts, counts
 from modp.measures.accuracy import log_ratio, summarise
+from modp.survey.codebook import Codebook
 from modp.survey.households import ROLES, SPOUSE, Households
+from modp.survey.records import Records
 
 NEAREST = 10
 """A causal partner among so many nearest true households is found."""
@@ -60,6 +63,27 @@ def _half(own: Parts, other: Parts, a: int, b: int) -> tuple[np.ndarray, np.ndar
         return own.pair[a, b], other.pair[a, b]
     upper = np.triu_indices(own.pair.shape[-1])
     return own.pair[a, a][upper], other.pair[a, a][upper]
+
+
+def couples(households: Households) -> Records:
+    """Return a record of each couple: the householder's answers, the spouse's, and their household's.
+
+    Questions are named by whose they are, as in ``spouse AGEP``.
+    """
+    persons, homes = households.codebook
+    spouses = np.flatnonzero(households.roles == SPOUSE)
+    at = households.household[spouses]
+    answers = (
+        households.persons.codes[households.starts[:-1][at]],
+        households.persons.codes[spouses],
+        households.homes.codes[at],
+    )
+    questions = [
+        replace(question, name=f"{role} {question.name}", label=f"{role.capitalize()}: {question.label}")
+        for role in ROLES[:2]
+        for question in persons.questions
+    ]
+    return Records(np.hstack(answers), Codebook(persons.question_set, (*questions, *homes.questions)))
 
 
 def summarised(log_ratios: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:

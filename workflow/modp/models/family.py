@@ -110,13 +110,14 @@ class Model(Protocol):
 class Fitted:
     """What a fit returns.
 
+    model : a :class:`Model`, or the family's own kind where it is of whole households
     history : what happened, as the family sees it; ``attrs["shortfall"]`` is a sentence, if it has one, on
         what the fit did not reach
     training : the same for plots: columns stage, loss_name, epoch, loss, learning_rate
     said : one line for people
     """
 
-    model: Model
+    model: Any
     history: pd.DataFrame
     training: pd.DataFrame
     said: str
@@ -164,6 +165,7 @@ class Family:
     most_rows : how many rows may be drawn from one model; None for any number
     trains : whether its history is of a loss that falls, for the figure of trainings
     excludes_zeros : whether a fit depends on what counts as a structural zero
+    whole : whether it is of whole households, not of single records; it has parts fit and load alone then
     """
 
     name: str
@@ -176,6 +178,7 @@ class Family:
     most_rows: int | None = None
     trains: bool = True
     excludes_zeros: bool = False
+    whole: bool = False
 
     def can(self, part: str) -> bool:
         """Whether the family has this part."""

@@ -5,7 +5,7 @@ import importlib
 
 from modp.models.family import Family
 
-FAMILIES = ("blades", "stationary", "private")
+FAMILIES = ("blades", "stationary", "private", "households")
 """Each a room, or a module, of :mod:`modp.models` with a ``FAMILY``."""
 
 

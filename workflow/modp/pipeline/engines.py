@@ -15,7 +15,7 @@ from modp.base.config import read_yaml
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline.steps import STEPS
-from modp.summaries.headline import headline
+from modp.summaries.headline import headline, of_households
 from modp.summaries.warnings import lines
 
 PACKAGE = Path(__file__).parent.parent
@@ -179,14 +179,17 @@ def remove_stale(results: str, current: set[str]) -> None:
 def say_what_was_made(results: str) -> None:
     """Print, in a few lines, what a run made and where to look."""
     metrics = json.loads(Path(results, "metrics.json").read_text())
-    print("\n" + "\n".join(headline(metrics)))
+    whole = of_households(metrics)
+    print("\n" + "\n".join(whole or headline(metrics)))
     aloud = "\033[31m{}\033[0m" if sys.stdout.isatty() else "{}"
     for line in lines(json.loads(Path(results, "tables/warnings.json").read_text(encoding="utf-8"))):
         print(aloud.format(line))
     print(f"look at  {results}/report.html (for you alone: true counts; report_public.html has none)")
-    print(f"         {results}/figures/accuracy.png and the other figures there")
-    print(f"         {results}/tables/accuracy.md and <model>/card.md")
-    print(f"data     {results}/<model>/<variant>/synthetic.parquet\n", flush=True)
+    first = "households" if whole else "accuracy"
+    print(f"         {results}/figures/{first}.png and the other figures there")
+    print(f"         {results}/tables/{first}.md{'' if whole else ' and <model>/card.md'}")
+    also = " and synthetic_households.parquet" if whole else ""
+    print(f"data     {results}/<model>/<variant>/synthetic.parquet{also}\n", flush=True)
 
 
 def record_in_dvc(config: dict[str, Any], params_file: str, renew: Callable[[], bool]) -> None:

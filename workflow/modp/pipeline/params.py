@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from modp.base.config import Strict, at_place
-from modp.base.errors import did_you_mean
+from modp.base.errors import InputError, did_you_mean
 from modp.crosstabs.cells import Zeros
 from modp.figures import registry
 from modp.figures.registry import Of, Shows
@@ -247,6 +247,10 @@ class Params(Strict):
     def _check_figure(self, place: str, figure: FigureRecipe) -> None:
         of = registry.KINDS[figure.kind].of
         for name in figure.of:
+            if name.partition("/")[0] in self.models and self.family_of(name).whole:
+                raise ValueError(
+                    f"{place}: {name} is of whole households, of which each run draws its figures"
+                )
             if of in (Of.GATES, Of.GATES_OF_THREE):
                 self._require_gate(place, name)
             elif name not in self.names and (of, name) != (Of.ROWS_AND_ENDS, MARGINALS):
@@ -261,6 +265,37 @@ class Params(Strict):
         if name not in gated:
             near = did_you_mean(name, gated)
             raise ValueError(f"{place}: no model {name!r} with a gate is defined under 'models'{near}")
+
+    def of(self, whole: bool) -> "Params":
+        """Return the parameters of a run on whole households, or on single records: its models and rows.
+
+        Raises
+        ------
+        InputError
+            if there is no model of such
+        """
+        models = {name: model for name, model in self.models.items() if self.family_of(name).whole == whole}
+        if not models:
+            what = (
+                "of whole households, as in households: {family: households}"
+                if whole
+                else "of single records"
+            )
+            raise InputError(f"params.yaml: 'models' has none that is {what}, which this data set needs")
+        named = {row.row for row in self.rows if row.model in models}
+        release = {
+            k: [n for n in getattr(self.release, k) if n in named] for k in ("rows", "despite_warnings")
+        }
+        only: dict[str, Any] = {"figures": {}, "answers_by_blade": None} if whole else {}
+        return self.model_copy(
+            update={
+                "models": models,
+                "rows": [row for row in self.rows if row.model in models],
+                "release": self.release.model_copy(update=release),
+                "scattered": self.scattered,
+                **only,
+            }
+        )
 
     def family_of(self, name: str) -> Family:
         """Return the family of a model, or of a row's model."""

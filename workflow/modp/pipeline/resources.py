@@ -87,6 +87,10 @@ NEEDS = {
     "parts": Need(600, 5, 50),
     "figure": Need(700, 10, 300),
     "report": Need(700, 10, 1500),
+    "draw_households": Need(600, 80, 1000, FITS),
+    "tables_households": Need(800, 200, 2000, (20, 10, 10)),
+    "report_households": Need(700, 20, 1500),
+    "release_households": Need(700, 120, 100),
     "card": Need(500, 10, 300),
     "release": Need(700, 120, 100),
 }
@@ -145,7 +149,7 @@ def _records(dataset: Dataset, name: str, raw: str) -> int:
     source = dataset.census
     if source is None:
         return MOST_OF_A_STATE
-    nation = source.states[source.files.index(name)] == NATION
+    nation = source.states[source.files.index(name) % len(source.states)] == NATION
     return (MOST_OF_THE_NATION if nation else MOST_OF_A_STATE) * int(source.span[0])
 
 

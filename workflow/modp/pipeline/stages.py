@@ -13,6 +13,7 @@ import yaml
 
 from modp.base.config import load
 from modp.base.output import written
+from modp.figures import registry
 from modp.figures.registry import KINDS
 from modp.models.family import Family
 from modp.pipeline import engines
@@ -59,9 +60,16 @@ PLOTS: list[Any] = [
 ]
 
 
+PLOTS_OF_HOUSEHOLDS = [PLOTS[1], *(f"{RESULTS}/figures/{name}.png" for name in ("households", "training"))]
+
+OF_ROWS = ("records.parquet", "codebook.json", "households.parquet", "codebook_households.json")
+"""What a row of whole households is drawn with."""
+
+
 def text(params: Params) -> str:
     """Return dvc.yaml for a run's models and rows."""
-    content = {"vars": VARIABLES, "stages": stages(params), "plots": PLOTS}
+    plots = PLOTS_OF_HOUSEHOLDS if _whole(params) else PLOTS
+    content = {"vars": VARIABLES, "stages": stages(params), "plots": plots}
     return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
@@ -90,7 +98,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 def stages(params: Params) -> dict[str, Any]:
-    """Return the stages in the order of the work."""
+    """Return the stages in the order of the work: of a data set of whole households, or of any other."""
+    everything, params = params, params.of(_whole(params))
+    if _whole(params):
+        return _of_households(everything, params)
     found: dict[str, Any] = {"acquire": _acquire(), "code": _code(params)}
     by_family: dict[str, list[str]] = {}
     for model in params.models:
@@ -101,13 +112,70 @@ def stages(params: Params) -> dict[str, Any]:
         if any(family.can(part) for part in ("instances", "curve", "chains")):
             found[f"follow_{family.name}"] = _follow(family, models)
         if any(params.rows_of[model] for model in models):
-            found[f"row_{family.name}"] = _row(family, models, params)
+            found[f"row_{family.name}"] = _row(family, models, everything)
     found["report"] = _report(params)
     found["page"] = _page()
     for models in by_family.values():
         family = params.family_of(models[0])
         found[f"card_{family.name}"] = _card(family, models)
     return found
+
+
+def _of_households(everything: Params, params: Params) -> dict[str, Any]:
+    """The stages of whole households, of parameters with what is for others, and without."""
+    keys = _written(params, "dataset", "seed", "holdout")
+    held = holdings.of_true_records(holdings.OF_HOUSEHOLDS)
+    unsent = [{path: UNSENT} for path in _results(*held)]
+    books = _results("codebook.json", "codebook_households.json", "members.json")
+    deps = [DATASET, "workflow/questions", RAW, *_code_of(["code"])]
+    desc = "bring persons and households together, hold some out"
+    found = {"acquire": _acquire(), "code": _stage(desc, ["coded"], keys, deps, [*unsent, *books])}
+    family = params.family_of(next(iter(params.models)))
+    fitted = _fit(family, list(params.models), params)
+    fitted["do"]["deps"] = [*_results(*OF_ROWS, "members.json"), *_code_of(["fit"], family)]
+    found[f"fit_{family.name}"] = fitted
+    rows = {
+        f"{row.model}-{row.name}": {"model": row.model, "name": row.name, "at": at}
+        for at, row in enumerate(everything.rows)
+        if row.model in params.models
+    }
+    row = "${item.model}/${item.name}"
+    outs = _results(f"{row}/synthetic.parquet", f"{row}/synthetic_households.parquet")
+    deps = [*_results(*OF_ROWS, "${item.model}/model.safetensors"), *_code_of(["draw_households"])]
+    drawn = _stage(f"draw {row}", outs[:1], ["seed", "rows.${item.at}"], deps, outs)
+    found[f"row_{family.name}"] = {"foreach": rows, "do": drawn}
+    found["report"] = _report_on_households(params)
+    found["page"] = _page_on_households()
+    return found
+
+
+def _report_on_households(params: Params) -> dict[str, Any]:
+    read = [
+        *holdings.of_true_records(holdings.OF_HOUSEHOLDS),
+        *OF_ROWS[1::2],
+        "members.json",
+        "plots/history",
+    ]
+    read += [f"{name}/history.parquet" for name in params.models if params.rows_of[name]]
+    files = ("synthetic.parquet", "synthetic_households.parquet")
+    read += [f"{row.row}/{file}" for row in params.rows for file in files]
+    kinds = registry.drawn_by_every_run(
+        {registry.Of.HOUSEHOLDS: [""], registry.Of.MODELS: [""]}, of_run=False
+    ).values()
+    figures = {path for kind, _ in kinds for path in engines.code_of_figure(kind)}
+    deps = [DATASET, *_results(*read), *sorted({*_code_of(["tables_households"]), *figures})]
+    outs = _results("tables", "figures", "measures", "parameters.json")
+    desc = "tables, metrics and figures of all rows"
+    stage = _stage(desc, ["reported"], [{"params.yaml": None}], deps, outs)
+    return stage | {"metrics": _results("metrics.json")}
+
+
+def _page_on_households() -> dict[str, Any]:
+    read = [*OF_ROWS, "tables", "figures", "measures", "parameters.json"]
+    texts = [*(engines.template(name) for name in engines.PAGE), engines.captions()]
+    deps = [DATASET, RAW, *_results(*read), *texts, *_code_of(["report_households"])]
+    pages = _results("report.html", "report_public.html")
+    return _stage("the run on one page, for the office and to publish", pages[:1], [], deps, pages)
 
 
 def _stage(
@@ -222,6 +290,11 @@ def _report(params: Params) -> dict[str, Any]:
     everything = [{"params.yaml": None}]
     stage = _stage("tables, metrics and figures of all rows", ["reported"], everything, deps, outs)
     return stage | {"metrics": _results("metrics.json")}
+
+
+def _whole(params: Params) -> bool:
+    """Whether the run's data set is of whole households."""
+    return _dataset(params).records == "households"
 
 
 def _dataset(params: Params) -> where.Dataset:

@@ -1,6 +1,6 @@
 """The raw records of a data set: what of Census's files belongs to which question, and to which household."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +17,20 @@ HOUSEHOLD = "SERIALNO"
 """The column with the household's number, in Census's files."""
 
 
-def raw_records(files: list[Path], dataset: Dataset, questions: QuestionSet) -> Raw:
-    """Read the questions' columns and, where the files have them, those that help to read them."""
+def raw_records(
+    files: list[Path], dataset: Dataset, questions: QuestionSet, besides: Sequence[str] = ()
+) -> Raw:
+    """Read the questions' columns and, where the files have them, those that help to read them.
+
+    Parameters
+    ----------
+    besides : further columns of numbers, where the files have them
+    """
     helpful = vintages.helpful(questions.columns)
     helpful += [column for name in dataset.keep for column in filters.columns(name)]
     household = dataset.household or HOUSEHOLD
     named = parts.columns(dataset)
-    wanted = dict.fromkeys([*helpful, household, *dataset.weights, *named])
+    wanted = dict.fromkeys([*helpful, household, *dataset.weights, *named, *besides])
     optional = [c for c in wanted if c not in questions.columns]
     others = [c for c in named if c in optional and c not in (*helpful, *dataset.weights)]
     words = [*questions.columns_of_words, household, *others]

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -36,7 +37,7 @@ class CensusSource(Strict):
 
     year: int = Field(ge=2017)
     span: Literal["1-Year", "5-Year"] = "1-Year"
-    records: Literal["persons", "housing"]
+    records: Literal["persons", "housing", "households"]
     states: list[str] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -66,13 +67,18 @@ class CensusSource(Strict):
 
     @property
     def files(self) -> list[str]:
-        """The zips' names, in the order of the states."""
-        return [f"csv_{self.records[0]}{state}.zip" for state in self.states]
+        """The zips' names, in the order of the states; of households those of persons, then of housing."""
+        return [f"csv_{kind}{state}.zip" for kind in self.kinds for state in self.states]
+
+    @property
+    def kinds(self) -> str:
+        """The letters of the kinds of files."""
+        return "ph" if self.records == "households" else self.records[0]
 
     def members_of(self, file: str) -> list[str]:
         """Return the names of the CSVs in the zip of this name; several for the nation."""
-        state = self.states[self.files.index(file)]
-        stem = f"psam_{self.records[0]}"
+        state = self.states[self.files.index(file) % len(self.states)]
+        stem = f"psam_{file.removeprefix('csv_')[0]}"
         if state == NATION:
             return [f"{stem}{NATION}{part}.csv" for part in PARTS[self.span]]
         return [f"{stem}{STATES[state][0]:02}.csv"]
@@ -80,6 +86,13 @@ class CensusSource(Strict):
 
 Other = Literal["constant", "identifier", "free text", "many words", "all blank"]
 """What a column that is no question may be."""
+
+
+NOT_OF_HOUSEHOLDS = (
+    *("keep", "only", "scatter", "part", "holdout", "codebook", "state_question"),
+    *("weight", "replicates", "published"),
+)
+"""What cannot be said of a data set of whole households."""
 
 
 class HoldoutFiles(Strict):
@@ -126,6 +139,10 @@ class Dataset(Strict):
     ``{ST: [2, 56]}``. ``scatter`` names a column, or ``state``, by whose answers ``snakemake scattered``
     takes the records apart, to fit and draw each part by itself. ``part`` is one of these, which has no
     files of its own; the pipeline writes such data sets.
+
+    ``records: households`` makes whole households: of persons' files that carry their household's answers,
+    or of files of persons and files of households with a common key (``household``, by default SERIALNO). The
+    question set says of each question whose it is. Households of more than ``most`` persons (8) are left out.
     """
 
     title: str
@@ -154,6 +171,23 @@ class Dataset(Strict):
     only: dict[str, Annotated[list[str | int], Field(min_length=1)]] = Field(default_factory=dict)
     scatter: str | None = None
     part: Part | None = None
+    records: Literal["households"] | None = None
+    most: int | None = Field(default=None, ge=1, le=20)
+
+    @model_validator(mode="after")
+    def _households_are_whole(self) -> "Dataset":
+        if self.census and (self.census.records == "households") != (self.records == "households"):
+            raise ValueError("'records: households' goes both into 'census' and beside it")
+        if self.records is None:
+            if self.most is not None:
+                raise ValueError(
+                    "'most' is the size of the largest household; it needs 'records: households'"
+                )
+            return self
+        told = [name for name in NOT_OF_HOUSEHOLDS if getattr(self, name)]
+        if told:
+            raise ValueError(f"whole households cannot be made with {', '.join(map(repr, told))}")
+        return self
 
     @model_validator(mode="after")
     def _one_source(self) -> "Dataset":
@@ -246,8 +280,21 @@ class Dataset(Strict):
         """Return the local path of the source file ``name``, or None if it must be fetched."""
         return next((file for file in self.local_files if PurePosixPath(file).name == name), None)
 
-    def agrees_with(self, records: str) -> None:
-        """Raise InputError if the question set is for another kind of records than the files."""
+    def agrees_with(self, records: str, levels: Collection[str] = ("person",)) -> None:
+        """Raise InputError if a question set is for another kind of records than the files.
+
+        Parameters
+        ----------
+        records : what the question set says that its questions are of
+        levels : those of its questions
+        """
+        if self.records == "households":
+            if len(set(levels)) < 2:
+                raise InputError(
+                    f"{self.title}: the question set has questions of {min(levels)}s alone: say "
+                    "'level: household' of the household's questions, and only of these"
+                )
+            return
         if self.census and self.census.records != records:
             raise InputError(
                 f"{self.title}: the files hold {self.census.records}, the questions are of {records}"

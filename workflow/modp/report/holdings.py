@@ -1,5 +1,6 @@
 """What of a run holds true information: one table, for the report, the documents and what DVC sends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from modp.figures.registry import KINDS
@@ -112,21 +113,62 @@ HOLDINGS = (
 )
 
 
-def of_true_records() -> list[str]:
+OF_HOUSEHOLDS = (
+    Holding((RAW,), "the true records", "no", records=True),
+    Holding(
+        ("records.parquet", "households.parquet", "holdout.parquet", "holdout_households.parquet"),
+        "true persons and their households, coded",
+        "no",
+        records=True,
+    ),
+    Holding(
+        ("codebook.json", "codebook_households.json"),
+        "in labels and cuts of deciles, true values, the smallest and the largest among them",
+        "without these labels and cuts",
+    ),
+    Holding(("members.json",), "what the question set says of members: nothing true", "yes"),
+    Holding(
+        ("<model>/model.safetensors",),
+        "what the model learnt, from which true crosstabs follow",
+        "another decision than a table's",
+    ),
+    Holding(
+        ("<model>/<variant>/synthetic.parquet", "<model>/<variant>/synthetic_households.parquet"),
+        "in `record`, at which true household a synthetic one began",
+        "not as they are: `snakemake release` makes of them what may",
+    ),
+    Holding(
+        ("<model>/<variant>/release/",),
+        "synthetic persons, their households, and both joined, under new numbers and in random order",
+        "yes: it is made for that",
+    ),
+    Holding(("measures/", "report.html"), "the true crosstab of couples, cells of one couple included", "no"),
+    Holding(("parameters.json",), "the seed, with which chance can be repeated", "without the seed"),
+    Holding(("logs/<dataset>/",), "counts and values that were worth a word", "no"),
+    Holding(
+        ("report_public.html", "metrics.json", "plots/", "figures/", "tables/", "<model>/history.parquet"),
+        "measures over many cells or many households, the number of records, and the questions",
+        "yes",
+    ),
+)
+"""The same of a run on whole households."""
+
+
+def of_true_records(holdings: Sequence[Holding] = HOLDINGS) -> list[str]:
     """Return the files of results that are made of true records, whole."""
-    return [file for holding in HOLDINGS if holding.records for file in holding.files if file != RAW]
+    return [file for holding in holdings if holding.records for file in holding.files if file != RAW]
 
 
-def rows() -> list[tuple[str, str, str]]:
+def rows(holdings: Sequence[Holding] = HOLDINGS) -> list[tuple[str, str, str]]:
     """Return the table for people: files, what they hold, and whether they may leave the house."""
-    return [(", ".join(_named(file) for file in h.files), h.holds, h.may_leave) for h in HOLDINGS]
+    return [(", ".join(_named(file) for file in h.files), h.holds, h.may_leave) for h in holdings]
 
 
 def _named(file: str) -> str:
     return file if " " in file else f"`{file}`"
 
 
-def markdown() -> str:
+def markdown(holdings: Sequence[Holding] = HOLDINGS) -> str:
     """Return the table as Markdown."""
     lines = ["| files | what they hold | may they leave the house |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows())]) + "\n"
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows(holdings))]) + "\n"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from modp.measures.ends import BOOTSTRAP
 from modp.measures.table import ERROR, MULTIPLE, NOTEBOOK, PAPER_NOTEBOOK, RATIO, measures_of, of_population
 
 
@@ -29,6 +30,31 @@ def headline(metrics: Mapping[str, Any]) -> list[str]:
         f"{near.title}: mean distance from the people held out; 1 is as near as the true records are"
     )
     lines += [NOTEBOOK] if PAPER_NOTEBOOK in metrics else []
+    return lines
+
+
+def of_households(metrics: Mapping[str, Any]) -> list[str]:
+    """Return the like of whole households, by crosstabs of two members; nothing where a run is of others."""
+    if "shares" not in metrics:
+        return []
+    title = "median |ln ratio|, pairs of members"
+    lines = [f"{title:<38}{'d':>7}{'× ideal':>9}{'other homes':>14}{'impossible':>12}{'closer, 4+':>12}"]
+    for model, content in metrics["accuracy"].items():
+        for variant, measured in {"": content}.items() if model == BOOTSTRAP else content.items():
+            name = f"{model}/{variant}" if variant else f"{model} (the ideal)"
+            pairs = measured["all_role_pairs"]
+            line = f"  {name:<36}{_shown('{:.3f}', pairs['median']):>7}"
+            line += f"{_shown('{:.2f}×', pairs['ratio_median']):>9}"
+            if variant:
+                line += f"{_shown('{:.2f}', pairs['population_mean_abs']):>14}"
+                line += f"{_shown('{:.2%}', metrics['shares'][model][variant]['impossible']):>12}"
+                left = metrics["privacy"][model][variant]["persons_4"]
+                line += f"{_shown('{:.1%}', left['closer_to_train']):>12}"
+            lines.append(line)
+    lines.append(
+        "other homes: mean distance from households held out; 1 is as near as the true ones are, a resample "
+        "1.41. closer: households of four or more nearer to a true one than to any held out; 50 % is no leak"
+    )
     return lines
 
 

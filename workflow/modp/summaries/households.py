@@ -1,7 +1,9 @@
 """Tables on synthetic households: how near crosstabs come, what a demographer checks, what is given away."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,14 +12,27 @@ from modp.crosstabs.members import Parts
 from modp.measures import households as measures
 from modp.measures.ends import BOOTSTRAP
 from modp.measures.population import corrected
+from modp.summaries.metrics import number as rounded
 from modp.summaries.printed import Printed
+from modp.summaries.warnings import COPIED
+from modp.survey import derived
 from modp.survey.households import Households
+from modp.survey.questions import Derived
+
+OF_SEVERAL = {"2": "two", "3": "three", "4+": "four or more"}
+"""Sizes whose copies are warned of, and how they are said."""
+
+FOUND = 0.5
+"""A table is a copy if so much more of its households than chance are found again at one of these sizes."""
 
 RESAMPLES = 3
 """Whole-household resamples, of which the ideal is the mean."""
 
 AGE, FAR = "AGEP", 3
 """Couples are far apart by so many categories of this question."""
+
+ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
+"""Of the measures, those that a run is first judged by."""
 
 DISTANCES = ("median", "mean_abs", "rms")
 
@@ -78,30 +93,35 @@ def _ratios(own: Mapping[str, float], ideal: Mapping[str, float]) -> dict[str, f
     return {f"ratio_{key}": own[key] / ideal[key] if ideal[key] > 0 else np.nan for key in DISTANCES}
 
 
-def shares(tables: Mapping[str, Households], agree: Sequence[str], excluded: Parts) -> pd.DataFrame:
+def shares(
+    tables: Mapping[str, Households], agree: Sequence[str], excluded: Parts, computed: Sequence[Derived] = ()
+) -> pd.DataFrame:
     """Return what a demographer would check, a line each, a column a table.
 
     Parameters
     ----------
     agree : questions of persons
     excluded : bool, cells that are called impossible
+    computed : questions that are computed of the members, of which those of ``present`` have shares
 
     Returns
     -------
     The share of households that hold what is called impossible; the share of couples whose ages, if they are
     asked under Census's name, stand far apart; of those of two persons or more, the share
-    whose members give one answer to each question of ``agree``; the share of households of each size
+    whose members give one answer to each question of ``agree``; the share of households with whoever is asked
+    for, and of each size
     """
     found = {}
     most = max(int(table.sizes.max()) for table in tables.values())
     for of, table in tables.items():
-        lines = {"impossible": float(measures.breaking(table, excluded).mean())}
+        lines = {IMPOSSIBLE: float(measures.breaking(table, excluded).mean())}
         if AGE in table.persons.codebook.names:
             far = measures.apart(table, AGE) >= FAR
             lines[f"couples {FAR} or more categories of {AGE} apart"] = (
                 float(far.mean()) if len(far) else np.nan
             )
         lines |= {f"one answer to {name}": float(measures.agreeing(table, name).mean()) for name in agree}
+        lines |= {q.label: float(derived.computed(q, table).mean()) for q in computed if q.present}
         lines |= {f"{n} persons": float((table.sizes == n).mean()) for n in range(1, most + 1)}
         found[of] = lines
     return pd.DataFrame(found).rename_axis("share").reset_index()
@@ -130,6 +150,116 @@ def privacy(
             line |= {"within_10": within, "chance": chance}
             lines.append(line | {"identical": same[size], "identical_holdout": others[size]})
     return pd.DataFrame(lines)
+
+
+def closest(accuracy: pd.DataFrame, warned: Collection[str] = ()) -> str | None:
+    """Return the row whose pairs of members come closest to those of the households held out, None for none.
+
+    Parameters
+    ----------
+    accuracy : as :func:`accuracy` returns it, with households held out
+    warned : rows that are never the best
+    """
+    part = accuracy[(accuracy["cells"] == ALL_PAIRS) & (accuracy["table"] != BOOTSTRAP)]
+    part = part[~part["table"].isin(warned)].dropna(subset=["population_mean_abs"])
+    return None if part.empty else str(part.sort_values("population_mean_abs")["table"].iloc[0])
+
+
+def headline(
+    row: str, accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame
+) -> list[tuple[str, str, str, str]]:
+    """Return what matters of one row: key, value, what it is of, and a sentence of meaning."""
+    pairs = accuracy[accuracy["cells"] == ALL_PAIRS].set_index("table").loc[row]
+    large = privacy[privacy["persons"] == LARGEST].set_index("table").loc[row]
+    impossible = float(shares.set_index("share").loc[IMPOSSIBLE, row])
+    return [
+        (
+            "ratio_median",
+            f"{pairs['ratio_median']:.2f} ×",
+            "pairs of members",
+            "the median error of crosstabs of two members, over a resample's of whole households; 1 is ideal",
+        ),
+        (
+            "population_mean_abs",
+            f"{pairs['population_mean_abs']:.2f}",
+            "distance from other households",
+            "of crosstabs of two members from those of households held out; the true ones stand at 1, a "
+            "resample at 1.41",
+        ),
+        (
+            IMPOSSIBLE,
+            f"{impossible:.2%}",
+            "impossible",
+            "households with members who cannot live together so",
+        ),
+        (
+            "closer_to_train",
+            f"{large['closer_to_train']:.1%}",
+            f"closer to train, {OF_SEVERAL[LARGEST]} persons",
+            "of synthetic households are nearer to a true one than to any held out; 50 % is no leak",
+        ),
+    ]
+
+
+def points(accuracy: pd.DataFrame, privacy: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy and privacy of every row, a line each, for :func:`modp.report.plot.item`."""
+    near = accuracy[(accuracy["cells"] == ALL_PAIRS) & (accuracy["table"] != BOOTSTRAP)]
+    left = privacy[privacy["persons"] == LARGEST]
+    found = near.merge(left, on="table")
+    found[["model", "variant"]] = found["table"].str.split("/", n=1, expand=True)
+    return found[["model", "variant", *(f"ratio_{key}" for key in DISTANCES), "within_10"]]
+
+
+def metrics(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame) -> dict[str, Any]:
+    """Return the tables' numbers as metrics.json has them: accuracy.<model>.<variant>.<cells>.<measure> …."""
+    tree: dict[str, Any] = {"accuracy": {}, "privacy": {}, "shares": {}}
+    for kind, frame, key, begin in (
+        ("accuracy", accuracy, "cells", ""),
+        ("privacy", privacy, "persons", "persons "),
+    ):
+        for line in frame.to_dict("records"):
+            place = _place(tree[kind], str(line["table"]))
+            place[_key(f"{begin}{line[key]}")] = {
+                str(name): rounded(value) for name, value in line.items() if name not in ("table", key)
+            }
+    for of in shares.columns[1:]:
+        names = map(_key, shares["share"])
+        _place(tree["shares"], of).update(zip(names, map(rounded, shares[of]), strict=True))
+    return tree
+
+
+def _place(tree: dict[str, Any], table: str) -> dict[str, Any]:
+    """Where a table's numbers stand: under its model and variant."""
+    for part in table.split("/"):
+        tree = tree.setdefault(part, {})
+    return tree
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_")
+
+
+def copies(privacy: pd.DataFrame) -> dict[str, list[str]]:
+    """Return, for the tables that copy true households, why: by size, since most of the small are alike.
+
+    Parameters
+    ----------
+    privacy : as :func:`privacy` returns it
+    """
+    found: dict[str, list[str]] = {}
+    for line in privacy[privacy["persons"].isin(OF_SEVERAL)].to_dict("records"):
+        of = f"of its households of {OF_SEVERAL[line['persons']]} persons"
+        twins = line["identical"] - line["identical_holdout"]
+        if line["within_10"] - line["chance"] > FOUND:
+            said = (
+                f"copies households: {line['within_10']:.0%} {of} have the true one that they began at among "
+                f"the ten nearest (by chance {line['chance']:.0%})"
+            )
+            found.setdefault(str(line["table"]), []).append(said)
+        if twins > COPIED:
+            said = f"copies households: {twins:.0%} more {of} equal a true one than equal one held out"
+            found.setdefault(str(line["table"]), []).append(said)
+    return found
 
 
 def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame) -> list[Printed]:

@@ -59,19 +59,19 @@ def _accuracy(table: pd.DataFrame, three_way: pd.DataFrame) -> dict[str, Any]:
         place = _place(tree, line)
         for measure in measures_of("d", "population"):
             name = f"{measure.name}{CELLS[line['cells']]}"
-            place[name] = _number(line[measure.key])
+            place[name] = number(line[measure.key])
             if measure.form.spread == "error":
-                place[f"{name}{ERROR}"] = _number(line[f"{measure.key}{ERROR}"])
+                place[f"{name}{ERROR}"] = number(line[f"{measure.key}{ERROR}"])
         if line["cells"] == "all":
             if line["variant"]:
-                place |= {f"{RATIO}{m.name}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}
-            place |= {m.name: _number(line[m.key]) for m in measures_of("accuracy") if m.is_in("accuracy")}
+                place |= {f"{RATIO}{m.name}": number(line[f"{RATIO}{m.key}"]) for m in of_d}
+            place |= {m.name: number(line[m.key]) for m in measures_of("accuracy") if m.is_in("accuracy")}
     for line in three_way.to_dict("records"):
         place = _place(tree, line)
         for measure in (m for m in of_d if m.three_way):
-            place[f"{measure.name}{THREE_WAY}"] = _number(line[measure.key])
+            place[f"{measure.name}{THREE_WAY}"] = number(line[measure.key])
             if line["variant"]:
-                place[f"{RATIO}{measure.name}{THREE_WAY}"] = _number(line[f"{RATIO}{measure.key}"])
+                place[f"{RATIO}{measure.name}{THREE_WAY}"] = number(line[f"{RATIO}{measure.key}"])
     return tree
 
 
@@ -80,25 +80,25 @@ def _add_weighted(tree: dict[str, Any], weighted: pd.DataFrame, *kept: pd.DataFr
     of_d, others = measures_of("d"), measures_of("weighted")
     for line in weighted.to_dict("records"):
         place, after = _place(tree, line), f"{WEIGHTED}{CELLS[line['cells']]}"
-        place |= {f"{m.name}{after}": _number(line[m.key]) for m in (*of_d, *others)}
+        place |= {f"{m.name}{after}": number(line[m.key]) for m in (*of_d, *others)}
         if line["cells"] == "all" and line["variant"]:
-            place |= {f"{RATIO}{m.name}{after}": _number(line[f"{RATIO}{m.key}"]) for m in of_d}
+            place |= {f"{RATIO}{m.name}{after}": number(line[f"{RATIO}{m.key}"]) for m in of_d}
     for line in (line for summary in kept for line in summary.to_dict("records")):
-        _place(tree, line).update({m.name: _number(line[m.key]) for m in measures_of("estimates")})
+        _place(tree, line).update({m.name: number(line[m.key]) for m in measures_of("estimates")})
 
 
 def _privacy(hidden: pd.DataFrame, attacked: pd.DataFrame) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for line in hidden.to_dict("records"):
         place = _place(tree, line)
-        place |= {m.name: _number(line[m.key]) for m in measures_of("privacy") if m.is_in("privacy")}
+        place |= {m.name: number(line[m.key]) for m in measures_of("privacy") if m.is_in("privacy")}
     attacks = {m.key: m for m in measures_of(*ATTACKS) if m.metric}
     for line in attacked.to_dict("records"):
         if line["measure"] in attacks:
             name = "_".join(filter(None, (attacks[line["measure"]].name, line["question"])))
             place = _place(tree, line)
-            place[name] = _number(line["value"])
-            place |= {f"{name}{end}": _number(line[end.removeprefix("_")]) for end in LIMITS}
+            place[name] = number(line["value"])
+            place |= {f"{name}{end}": number(line[end.removeprefix("_")]) for end in LIMITS}
     return tree
 
 
@@ -107,7 +107,8 @@ def _place(tree: dict[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
     return place.setdefault(line["variant"], {}) if line["variant"] else place
 
 
-def _number(value: float) -> float | None:
+def number(value: float) -> float | None:
+    """Return a number as JSON holds it: whole as it is, rounded, or nothing where it is not defined."""
     if isinstance(value, int):
         return value
     return None if np.isnan(value) else round(float(value), DIGITS)

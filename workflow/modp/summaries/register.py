@@ -10,10 +10,12 @@ class Table:
     public : whether it says nothing but what is measured over many cells or many people; else it shows what
         a few true records answer
     weighted: whether it is made only where the data set names weights
+    whole : whether it is of whole households, and made only of these
     """
 
     public: bool = True
     weighted: bool = False
+    whole: bool = False
 
 
 TABLES = {
@@ -28,4 +30,7 @@ TABLES = {
     "questions": Table(),
     "answers_by_blade": Table(public=False),
     "repeats": Table(),
+    "households": Table(whole=True),
+    "household_shares": Table(whole=True),
+    "household_privacy": Table(whole=True),
 }

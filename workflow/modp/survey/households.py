@@ -2,19 +2,39 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from modp.base.errors import InputError
+from modp.base.output import written
+from modp.survey import records
+from modp.survey.codebook import Codebook
 from modp.survey.ragged import members
 from modp.survey.records import Records
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+class Codebooks(NamedTuple):
+    """What the answers of persons and those of their households mean."""
+
+    persons: Codebook
+    homes: Codebook
+
+    @property
+    def digest(self) -> str:
+        """Both codebooks' digests."""
+        return f"{self.persons.digest} {self.homes.digest}"
+
+
 ROLES = ("householder", "spouse", "child", "other")
 HOUSEHOLDER, SPOUSE, CHILD, OTHER = range(4)
+
+HOUSEHOLD, ROLE = "household", "role"
+"""Columns of a table of persons who belong together, after their answers."""
 
 NOWHERE = -1
 """The role of who lives in no household, but in group quarters."""
@@ -73,6 +93,11 @@ class Households:
         return Households(self.persons.of(persons), self.homes.of(homes), self.starts, self.roles)
 
     @property
+    def codebook(self) -> Codebooks:
+        """What the answers mean."""
+        return Codebooks(self.persons.codebook, self.homes.codebook)
+
+    @property
     def sizes(self) -> np.ndarray:
         """Persons of each household, int64 (M,)."""
         return np.diff(self.starts)
@@ -92,6 +117,37 @@ class Households:
     def composition(self) -> np.ndarray:
         """The number of each household's composition, int64 (M,), ordered by the members of each role."""
         return np.unique(self.numbers, axis=0, return_inverse=True)[1].ravel()
+
+    def write(self, persons: Path, homes: Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write two tables as Parquet, each whole or not at all.
+
+        After the persons' answers come ``household``, the row of each one's household, and ``role``, the
+        place in ``ROLES``; after the households' those of ``extra``.
+        """
+        with written(persons) as path:
+            self.persons.write(path, {HOUSEHOLD: self.household, ROLE: self.roles})
+        with written(homes) as path:
+            self.homes.write(path, extra)
+
+    @classmethod
+    def read(
+        cls, persons: Path, homes: Path, books: Codebooks, extra: Sequence[str] = ()
+    ) -> tuple["Households", dict[str, np.ndarray]]:
+        """Read what :meth:`write` wrote, the households' further columns too.
+
+        Raises
+        ------
+        InputError
+            if the tables are of other questions or categories, or do not belong together
+        """
+        codes, of = records.read(persons, books.persons, [HOUSEHOLD, ROLE])
+        home_codes, more = records.read(homes, books.homes, extra)
+        household, size = of[HOUSEHOLD], len(home_codes)
+        if (np.diff(household) < 0).any() or not np.array_equal(np.unique(household), np.arange(size)):
+            raise InputError(f"{persons} and {homes} do not belong together: make both anew")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(household, minlength=size))])
+        own = Records(codes, books.persons), Records(home_codes, books.homes)
+        return cls(*own, starts, of[ROLE].astype(np.int8)), more
 
     def to_frames(self) -> tuple["pd.DataFrame", "pd.DataFrame"]:
         """Return a frame of the persons and one of the households.
@@ -270,6 +326,39 @@ def gathered(
     InputError
         if members disagree on their household's answers, or no household is left
     """
+    rows, starts, said = placed(keys, roles, most)
+    head = rows[starts[:-1]]
+    differ = (homes.codes[rows] != homes.codes[np.repeat(head, np.diff(starts))]).any(axis=0)
+    if differ.any():
+        names = [name for name, bad in zip(homes.codebook.names, differ, strict=True) if bad]
+        raise disagreement(names)
+    found = Households(persons[rows], homes[head], starts, roles[rows].astype(np.int8))
+    return found, rows, said
+
+
+def disagreement(names: Sequence[str]) -> InputError:
+    """Return what is to be raised where members differ in questions or columns of their household."""
+    return InputError(f"persons of one household disagree on {', '.join(names)}: is it the household's?")
+
+
+def placed(keys: np.ndarray, roles: np.ndarray, most: int = MOST) -> tuple[np.ndarray, np.ndarray, str]:
+    """Put the persons of each household side by side, as :class:`Households` has them.
+
+    Parameters
+    ----------
+    keys, roles, most : as :func:`gathered` takes them
+
+    Returns
+    -------
+    rows : int64 (N,), of the persons
+    starts : int64 (M + 1,), where each household's begin among them
+    said : what was left out
+
+    Raises
+    ------
+    InputError
+        if no household is left
+    """
     household, order, starts = _together(keys)
     sizes, size = np.diff(starts), len(starts) - 1
     quarters = np.bincount(household, roles == NOWHERE, size) > 0
@@ -291,11 +380,4 @@ def gathered(
     )
     rows = order[kept[household[order]]]
     rows = rows[np.lexsort((roles[rows], household[rows]))]
-    starts = np.concatenate([[0], np.cumsum(sizes[kept])])
-    head = rows[starts[:-1]]
-    differ = (homes.codes[rows] != homes.codes[np.repeat(head, sizes[kept])]).any(axis=0)
-    if differ.any():
-        names = [name for name, bad in zip(homes.codebook.names, differ, strict=True) if bad]
-        raise InputError(f"persons of one household disagree on {', '.join(names)}: is it the household's?")
-    found = Households(persons[rows], homes[head], starts, roles[rows].astype(np.int8))
-    return found, rows, said
+    return rows, np.concatenate([[0], np.cumsum(sizes[kept])]), said

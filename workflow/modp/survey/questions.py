@@ -264,15 +264,50 @@ class Relation:
         raise ValueError(f"relations: cannot read {text!r}: write A <= B, or A = B + C")
 
 
+class Derived(Strict):
+    """A question of a household that is computed of its members, never drawn.
+
+    Exactly one of ``number``, ``present`` and ``sum`` is given. ``number`` counts the members of a role
+    (householder, spouse, child or other), or all ``persons``. ``present`` says 1 if there is a member of a
+    role, or one who gives one of these answers to a question, as in ``AGEP: ..17`` or ``child AGEP: 0..5``;
+    else 0. ``sum`` adds up what the members answer to a question of numbers.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
+    label: str
+    number: str | None = None
+    present: str | dict[str, str | int | list[int | str]] | None = None
+    sum: str | None = None
+
+    @model_validator(mode="after")
+    def _says_how(self) -> "Derived":
+        if [self.number, self.present, self.sum].count(None) != 2:
+            raise ValueError("give one of 'number', 'present' and 'sum'")
+        if isinstance(self.present, dict) and len(self.present) != 1:
+            raise ValueError("'present' names one question")
+        return self
+
+    @property
+    def question(self) -> str | None:
+        """The members' question that it is made of, if it is of one."""
+        asked = next(iter(self.present)) if isinstance(self.present, dict) else self.sum
+        return asked.rpartition(" ")[2] if asked else None
+
+
+MemberRule = dict[str, str | int | list[int | str]]
+"""What never occurs among the members of a household, see :mod:`modp.models.households.rules`."""
+
+
 class QuestionSet(Strict):
     """The questions of a data set, in the order of their blocks.
 
     ``impossible`` states structural zeros: each entry names two questions and, of each, the codes of
-    categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold
-    together. ``members`` states what never occurs among the members of a household, see
-    :mod:`modp.models.households.rules`. ``heat_map_order`` names questions in the order in which heat maps
-    draw them; the others follow in their own. ``relations`` hold in every record: ``PERNP <= PINCP`` where
-    both are numbers, or ``PINCP = WAGP + OTHER``, a sum of those of its parts that are numbers.
+    categories (``1, 3..5``, or a list of words; ``not 1, 3``: all others) that no record can hold together.
+    ``members`` states what never occurs among the members of a household, see
+    :mod:`modp.models.households.rules`, and ``derived`` what is computed of them. ``heat_map_order`` names
+    questions in the order in which heat maps draw them; the others follow in their own. ``relations`` hold in
+    every record: ``PERNP <= PINCP`` where both are numbers, or ``PINCP = WAGP + OTHER``, a sum of those of
+    its parts that are numbers.
     """
 
     name: str
@@ -280,7 +315,8 @@ class QuestionSet(Strict):
     records: Literal["persons", "housing"] = "persons"
     questions: list[QuestionRecipe] = Field(min_length=2)
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
-    members: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+    members: list[MemberRule] = Field(default_factory=list)
+    derived: list[Derived] = Field(default_factory=list)
     relations: list[str] = Field(default_factory=list)
     heat_map_order: list[str] = Field(default_factory=list)
 
@@ -314,6 +350,31 @@ class QuestionSet(Strict):
             if self.heat_map_order.count(name) > 1:
                 raise ValueError(f"heat_map_order: {name} stands twice")
         return self
+
+    @model_validator(mode="after")
+    def _derived_are_of_known_questions(self) -> "QuestionSet":
+        levels = {q.name: q.level for q in self.questions}
+        names = [*levels, *(question.name for question in self.derived)]
+        for at, question in enumerate(self.derived):
+            place, of = f"derived.{at} ({question.name})", question.question
+            if names.count(question.name) > 1:
+                raise ValueError(f"{place}: there is another question of this name")
+            if of is not None and levels.get(of) != "person":
+                near = did_you_mean(of, levels)
+                raise ValueError(f"{place}: there is no question {of!r} of persons{near}")
+        return self
+
+    def of_level(self, level: str) -> "QuestionSet":
+        """Return the questions of persons, or of households, with what is said of these alone."""
+        own = [question for question in self.questions if question.level == level]
+        names = {question.name for question in own}
+        content = {
+            "questions": own,
+            "impossible": [rule for rule in self.impossible if names >= set(rule)],
+            "relations": [text for text in self.relations if names >= set(Relation.read(text).names)],
+            "heat_map_order": [name for name in self.heat_map_order if name in names],
+        }
+        return self.model_copy(update=content)
 
     @model_validator(mode="after")
     def _relations_are_of_known_questions(self) -> "QuestionSet":
@@ -418,6 +479,7 @@ class QuestionSet(Strict):
             "questions": wanted,
             "impossible": [rule for rule in self.impossible if kept >= set(rule)],
             "members": [rule for rule in self.members if kept >= {name.split()[-1] for name in rule}],
+            "derived": [question for question in self.derived if question.question in (None, *kept)],
             "relations": [text for text in self.relations if kept >= set(Relation.read(text).names)],
             "heat_map_order": [name for name in self.heat_map_order if name in kept],
         }

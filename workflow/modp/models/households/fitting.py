@@ -7,22 +7,17 @@ import pandas as pd
 
 from modp.base import seeds
 from modp.base.errors import InputError, did_you_mean
-from modp.models.family import Work
+from modp.models.family import Fitted, Work
 from modp.models.households import matching
-from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import AGREE, HouseholdsRecipe
-from modp.models.stationary.fitting import Sweeps, swept
+from modp.models.stationary.fitting import Sweeps, as_training, shortfall, swept
 from modp.survey.households import Households
 
 
-def fit(true: Households, recipe: HouseholdsRecipe, work: Work) -> tuple[HouseholdWeights, pd.DataFrame, str]:
+def fit(true: Households, recipe: HouseholdsRecipe, work: Work) -> Fitted:
     """Sweep chains from the true households until what is counted of them is the true count.
 
-    Returns
-    -------
-    model
-    history : a line a sweep, the fields of :class:`modp.models.stationary.matching.Iteration`
-    said : one line for people
+    The history has a line a sweep, the fields of :class:`modp.models.stationary.matching.Iteration`.
 
     Raises
     ------
@@ -39,7 +34,10 @@ def fit(true: Households, recipe: HouseholdsRecipe, work: Work) -> tuple[Househo
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
     frame = pd.DataFrame(history)
-    return model, frame, swept(frame, time.perf_counter() - began)
+    last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
+    frame.attrs["shortfall"] = shortfall(last, recipe, matching.DEFAULTS.window)
+    said = filter(None, [swept(frame, time.perf_counter() - began), frame.attrs["shortfall"]])
+    return Fitted(model, frame, as_training(frame), "; ".join(said))
 
 
 def _agreeing(true: Households, recipe: HouseholdsRecipe) -> np.ndarray:

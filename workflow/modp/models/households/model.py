@@ -18,8 +18,7 @@ from modp.crosstabs.members import Parts
 from modp.draws import households as draws
 from modp.draws.exchange import Links
 from modp.draws.households import Laid
-from modp.survey.codebook import Codebook
-from modp.survey.households import Households
+from modp.survey.households import Codebooks, Households
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,12 @@ class HouseholdWeights:
         """Persons of the largest household."""
         return self.weights.agree.shape[1] - 1
 
-    def save(self, path: Path, persons: Codebook, homes: Codebook) -> None:
+    def save(self, path: Path, books: Codebooks) -> None:
         """Write the model as safetensors, with the digests of both codebooks."""
         values = {f"weights.{name}": part for name, part in self.weights._asdict().items()}
         values |= {f"excluded.{name}": part for name, part in self.excluded._asdict().items()}
         values |= {"agreeing": self.agreeing, "strength": self.strength}
-        facts = {"persons": persons.digest, "homes": homes.digest, "exchanges": self.exchanges}
+        facts = {"persons": books.persons.digest, "homes": books.homes.digest, "exchanges": self.exchanges}
         save_file({k: np.ascontiguousarray(v) for k, v in values.items()}, path, {"modp": json.dumps(facts)})
 
     def step(self, households: Households, seed: int, number: int, threads: int) -> tuple[Households, int]:
@@ -71,7 +70,7 @@ class HouseholdWeights:
         return swept, changed
 
 
-def load(path: Path, persons: Codebook, homes: Codebook) -> HouseholdWeights:
+def load(path: Path, books: Codebooks) -> HouseholdWeights:
     """Read a model that :meth:`HouseholdWeights.save` wrote.
 
     Raises
@@ -82,12 +81,12 @@ def load(path: Path, persons: Codebook, homes: Codebook) -> HouseholdWeights:
     with safe_open(path, framework="np") as file:
         facts = json.loads(file.metadata()["modp"])
         values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if (facts["persons"], facts["homes"]) != (persons.digest, homes.digest):
+    if (facts["persons"], facts["homes"]) != (books.persons.digest, books.homes.digest):
         raise InputError(f"{path} was fitted to other questions or categories than the codebooks'")
     weights, excluded = (
         Parts(*(values[f"{of}.{name}"] for name in Parts._fields)) for of in ("weights", "excluded")
     )
-    blocks = persons.block_starts, homes.block_starts
+    blocks = books.persons.block_starts, books.homes.block_starts
     return HouseholdWeights(
         weights, excluded, *blocks, values["agreeing"], values["strength"], facts["exchanges"]
     )

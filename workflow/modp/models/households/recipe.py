@@ -2,15 +2,15 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from modp.base.config import Strict
+from modp.models.family import Recipe, Row
 
 AGREE = ("RAC1P", "HISP", "LANX", "HHL", "CIT", "NATIVITY")
 """Questions of Census to which members of a household often give one answer."""
 
 
-class HouseholdsRecipe(Strict):
+class HouseholdsRecipe(Recipe):
     """A model of households: one distribution for each composition, of shared weights.
 
     Chains start at the true households and are swept until what is counted of them is the true count up to
@@ -23,11 +23,12 @@ class HouseholdsRecipe(Strict):
     chance does not explain. All members giving one answer to a question of ``agree`` has a weight of its own;
     by default of race, Hispanic origin, language and citizenship under Census's names.
 
-    ``impossible`` lists rules, as ``{"spouse MAR": "not 1"}`` or ``{"child AGEP": "18..", "householder AGEP":
-    "18"}``: what never occurs, or never together, by role and question, by question of everybody, or of the
-    household.
+    ``impossible`` lists rules besides the question set's ``members``, as ``{"spouse MAR": "not 1"}`` or
+    ``{"child AGEP": "18..", "householder AGEP": "18"}``: what never occurs, or never together, by role and
+    question, by question of everybody, or of the household.
     """
 
+    family: Literal["households"] = "households"
     tolerance: float = Field(default=0.02, gt=0)
     most_windows: int = Field(default=6, ge=1)
     pair_step: float = Field(default=3.5, gt=0)
@@ -40,7 +41,7 @@ class HouseholdsRecipe(Strict):
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
 
 
-class HouseholdsRow(Strict):
+class HouseholdsRow(Row):
     """Households redrawn one question after the other, ``sweeps`` times, from the true ones.
 
     With ``composition: kept`` there is one synthetic household of each true one's members. ``resampled``
@@ -50,3 +51,9 @@ class HouseholdsRow(Strict):
     sweeps: int = Field(default=20, ge=1)
     composition: Literal["kept", "resampled"] = "resampled"
     rare: int = Field(default=10, ge=1)
+
+    @model_validator(mode="after")
+    def _asks_for_what_can_be_drawn(self) -> "HouseholdsRow":
+        if self.size is not None or self.calibrate:
+            raise ValueError("households are as many as the true ones, without 'size' and 'calibrate'")
+        return self

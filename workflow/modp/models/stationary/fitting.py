@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -62,7 +63,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
     frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window)
     said = "; ".join(filter(None, [swept(frame, time.perf_counter() - began), frame.attrs["shortfall"]]))
-    return Fitted(model, frame, _as_training(frame), said)
+    return Fitted(model, frame, as_training(frame), said)
 
 
 def swept(history: pd.DataFrame, seconds: float) -> str:
@@ -76,7 +77,17 @@ def swept(history: pd.DataFrame, seconds: float) -> str:
     return f"{len(history)} sweeps in {seconds:.0f} s, bias {bias:.3f} of the sampling variance"
 
 
-def shortfall(bias: np.ndarray, recipe: StationaryRecipe, window: int) -> str:
+class Ends(Protocol):
+    """What a recipe says of when a fit ends."""
+
+    @property
+    def tolerance(self) -> float: ...  # noqa: D102
+
+    @property
+    def most_windows(self) -> int: ...  # noqa: D102
+
+
+def shortfall(bias: np.ndarray, recipe: Ends, window: int) -> str:
     """Return a sentence if a fit's bias stayed above its tolerance beyond noise, or nothing.
 
     Parameters
@@ -123,8 +134,8 @@ class _Checkpoint:
             self.saved = time.monotonic()
 
 
-def _as_training(frame: pd.DataFrame) -> pd.DataFrame:
-    """The history in the columns of a training's, for the same plots."""
+def as_training(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the history in the columns of a training's, for the same plots."""
     columns = {
         "stage": frame["level"],
         "loss_name": "discrepancy",
