@@ -180,6 +180,46 @@ def hashes(at: Path) -> dict[str, str]:
     return {out["path"]: out["md5"] for stage in lock["stages"].values() for out in stage["outs"]}
 
 
+Graph = dict[str, set[str]]
+
+
+def graphs(folder: Path) -> tuple[Graph, dict[str, tuple[list[str], list[str]]]]:
+    """What Snakemake reads for each file that it makes, and DVC's stages: what they depend on and make."""
+    text = run(folder, "snakemake", "--forceall", "--detailed-summary", "--quiet", "all")
+    lines = text[text.index("output_file") :].splitlines()
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    inputs = {r["output_file"]: set(r["input-file(s)"].split(",")) for r in rows}
+    program = (
+        "import json, os\nfrom dvc.repo import Repo\n"
+        "rel = lambda items: [os.path.relpath(i.fs_path) for i in items if i.protocol == 'local'"
+        " and not i.fs_path.endswith('params.yaml')]\n"
+        "print(json.dumps({s.addressing: [rel(s.deps), rel(s.outs)] for s in Repo().index.stages}))"
+    )
+    return inputs, json.loads(run(folder, sys.executable, "-c", program).splitlines()[-1])
+
+
+def require_one_graph(inputs: Graph, stages: dict, of_figures: set[str] = frozenset()) -> None:
+    """Each DVC stage depends on exactly what Snakemake reads to make that stage's files.
+
+    ``of_figures`` is what the stage of reports may depend on besides.
+    """
+
+    def within(file: str, places: list[str]) -> list[str]:
+        return [p for p in places if file == p or file.startswith(p + "/")]
+
+    covered = set()
+    for stage, (deps, outs) in stages.items():
+        made = {file for file in inputs if within(file, outs)}
+        assert made and all(any(within(f, [out]) for f in made) for out in outs), stage
+        covered |= made
+        read = set().union(*(inputs[file] for file in made)) - made
+        assert {f for f in read if not within(f, deps)} == set(), f"{stage}: not a dep in dvc.yaml"
+        unread = {d for d in deps if not any(within(f, [d]) for f in read)}
+        kinds = of_figures if stage == "report" else set()
+        assert unread - {os.path.relpath(d, ROOT) for d in kinds} == set(), f"{stage}: read by no rule"
+    assert covered == set(inputs)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> tuple[Path, str]:
     """A workspace in which ``snakemake --cores 2`` has run, and what it printed."""
@@ -317,24 +357,7 @@ def test_after_a_checkout_one_command_tells_snakemake_that_all_is_up_to_date(fin
 
 
 def test_both_engines_name_the_same_files(finished):
-    """Each DVC stage depends on exactly what Snakemake reads to make that stage's files."""
-    folder = finished[0]
-    text = run(folder, "snakemake", "--forceall", "--detailed-summary", "--quiet", "all")
-    lines = text[text.index("output_file") :].splitlines()
-    rows = list(csv.DictReader(lines, delimiter="\t"))
-    inputs = {r["output_file"]: set(r["input-file(s)"].split(",")) for r in rows}
-
-    program = (
-        "import json, os\nfrom dvc.repo import Repo\n"
-        "rel = lambda items: [os.path.relpath(i.fs_path) for i in items if i.protocol == 'local'"
-        " and not i.fs_path.endswith('params.yaml')]\n"
-        "print(json.dumps({s.addressing: [rel(s.deps), rel(s.outs)] for s in Repo().index.stages}))"
-    )
-    stages = json.loads(run(folder, sys.executable, "-c", program).splitlines()[-1])
-
-    def within(file: str, places: list[str]) -> list[str]:
-        return [p for p in places if file == p or file.startswith(p + "/")]
-
+    inputs, stages = graphs(finished[0])
     told_of_the_holdout = {f for f, read in inputs.items() if any("holdout.parquet" in r for r in read)}
     # A table is measured in one go, attacks among it; the statement on privacy, written together with the
     # card, says how many were held out. No model and no table is made of them.
@@ -342,18 +365,8 @@ def test_both_engines_name_the_same_files(finished):
     told |= {"roc.parquet", "privacy.md", "card.md"}
     told |= {f"{model}.parquet" for model in ("model_1_1", "model_2_3", "pairs")}  # points of the frontier
     assert {Path(f).name for f in told_of_the_holdout} == told
-    covered = set()
-    for stage, (deps, outs) in stages.items():
-        made = {file for file in inputs if within(file, outs)}
-        assert made and all(any(within(f, [out]) for f in made) for out in outs), stage
-        covered |= made
-        read = set().union(*(inputs[file] for file in made)) - made
-        assert {f for f in read if not within(f, deps)} == set(), f"{stage}: not a dep in dvc.yaml"
-        unread = {d for d in deps if not any(within(f, [d]) for f in read)}
-        # A figure of another kind, which anybody may ask for, must not need other stages.
-        kinds = {d for kind in KINDS for d in engines.code_of_figure(kind)} if stage == "report" else set()
-        assert unread - {os.path.relpath(d, ROOT) for d in kinds} == set(), f"{stage}: read by no rule"
-    assert covered == set(inputs)
+    # A figure of another kind, which anybody may ask for, must not need other stages.
+    require_one_graph(inputs, stages, {d for kind in KINDS for d in engines.code_of_figure(kind)})
 
 
 def test_dvc_shows_metrics_plots_and_changed_parameters(finished):

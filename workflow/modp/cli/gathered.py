@@ -39,6 +39,8 @@ class Gathered:
     files, home_files : in which the persons stand, and their households' answers; the same if one has both
     rows : int64, where each person of ``train`` stands in ``files``
     home_rows : int64, where each household of ``train`` stands in ``home_files``, or its first person does
+    every_row, every_home_row : the same of all households, those held out too
+    answers : by level, raw column -> what all records of the files answer, as the question set wants it
     """
 
     train: Households
@@ -47,6 +49,9 @@ class Gathered:
     home_files: list[Path]
     rows: np.ndarray
     home_rows: np.ndarray
+    every_row: np.ndarray
+    every_home_row: np.ndarray
+    answers: Mapping[str, Columns]
 
 
 def gathered(
@@ -122,7 +127,9 @@ def gathered(
     own, others = np.flatnonzero(train), np.flatnonzero(~train & known)
     of_train = np.repeat(train, np.diff(starts))
     files_of = person_files, home_files or person_files
-    return Gathered(everybody[own], everybody[others], *files_of, rows[of_train], home_rows[own])
+    of_own = rows[of_train], home_rows[own]
+    answers = {"person": found, "household": homes}
+    return Gathered(everybody[own], everybody[others], *files_of, *of_own, rows, home_rows, answers)
 
 
 def _by_level(

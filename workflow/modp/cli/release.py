@@ -3,7 +3,8 @@
 import argparse
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -20,7 +21,7 @@ from modp.files.form import Form, TextForm, written_ending
 from modp.files.write import write
 from modp.models.family import Family, Recipe
 from modp.pums.where import Dataset
-from modp.release.assembled import BESIDES, Released, Source, released
+from modp.release.assembled import BESIDES, Source, released
 from modp.release.drawing import Pool
 from modp.release.inside import Inside
 from modp.release.public import public_pools
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Refuse what is a copy; else assemble, write, explain."""
     row = f"{options.row['model']}/{options.row['name']}"
     family, recipe = recipe_of(options)
-    warned = _warned(row, options, log)
+    warned = warned_of(row, options, log)
     guaranteed = family.guarantee(recipe)
     how: Inside = options.values  # noqa: PD011
     if (how == "public") != (options.public is not None):
@@ -86,14 +87,15 @@ def run(options: argparse.Namespace, log: Log) -> None:
         about = replace(about, records=None, measured=(), guaranteed=guaranteed)
     text = readme(file, made, form.names, replace(about, warnings=warned))
     form = _of_one_table(form, file) if len(files) > 1 else form
-    _written(options.out, file, made, form, text)
+    with written_folder(options.out, text) as folder:
+        write(folder / file, made.table, form)
     for line in made.said:
         log(line)
     log(f"{options.out.parent}: {len(drawn.codes):,} records in {file}, and {options.out.name}")
 
 
-def _warned(row: str, options: argparse.Namespace, log: Log) -> list[str]:
-    """What is warned of about a row; raise InputError unless it is to be released despite that."""
+def warned_of(row: str, options: argparse.Namespace, log: Log) -> list[str]:
+    """Return what is warned of about a row; raise InputError unless it is to be released despite that."""
     warnings = json.loads(options.warnings.read_text(encoding="utf-8"))
     found = [*warnings.get(EVERY, ()), *warnings.get(row, ())]
     if found and not options.despite_warnings:
@@ -182,14 +184,21 @@ def _about(
     )
 
 
-def _written(page: Path, file: str, made: Released, form: Form, text: str) -> None:
-    """Write the page's folder whole or not at all, with nothing else than the data in it."""
+@contextmanager
+def written_folder(page: Path, text: str) -> Iterator[Path]:
+    """Write a page's folder whole or not at all, with nothing in it but the page and what is put there.
+
+    Parameters
+    ----------
+    page : its path, in the folder
+    text : what it says
+    """
     folder = page.parent
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        write(part / file, made.table, form)
+        yield part
         (part / page.name).write_text(text, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)

@@ -22,6 +22,7 @@ PACKAGE = Path(__file__).parent.parent
 PAGE = ("page.html.j2", "page.css", "page.js", "explorer.js")
 CARD = ("card.md.j2", "privacy.md.j2")
 RELEASE = ("release.md.j2",)
+RELEASE_HOUSEHOLDS = ("release_households.md.j2",)
 """Templates of the report's page, of the cards and of the page beside a released table."""
 
 FAMILIES = PACKAGE / "models" / "registry.py"

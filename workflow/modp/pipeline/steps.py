@@ -30,7 +30,7 @@ STEPS = {
     "draw_households": Step("draw one row's whole households from their model", ("load",)),
     "tables_households": Step("summarise a run on whole households: tables, metrics"),
     "report_households": Step("put everything about a run on whole households into one page"),
-    "release_households": Step("put a row's households into a folder that may leave the house"),
+    "release_households": Step("put a row's households into a folder that may leave the house", words=True),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),

@@ -21,5 +21,6 @@ FAMILY = Family(
         "composition": "the members that households have: {}",
         "rare": "compositions that fewer true households have are not drawn: {}",
     },
+    untreated="twenty sweeps from the true households, as many of each composition as a resample has",
     whole=True,
 )
