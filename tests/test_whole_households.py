@@ -11,7 +11,6 @@ from test_pipeline import (
     SMALL,
     graphs,
     nothing_to_do_for_dvc,
-    nothing_to_do_for_snakemake,
     require_one_graph,
     run,
     workspace,
@@ -173,7 +172,7 @@ def test_a_file_that_is_of_neither_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"keep": ["adults"]}, "keep"),
+        ({"keep": ["household_persons"]}, "cannot be made with 'keep'"),
         ({"weight": "WGTP"}, "cannot be made with 'weight'"),
         ({"scatter": "ST"}, "cannot be made with 'scatter'"),
         ({"records": None, "most": 4}, "it needs 'records: households'"),
@@ -329,30 +328,30 @@ def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
 def test_a_data_set_of_households_runs_to_the_end_by_both_engines_and_is_released(tmp_path):
     folder = workspace(tmp_path / "project", HOMES)
     for path in two_files(folder):
-        path.rename(folder / "data" / path.name)
+        path.rename(folder / "data/sample" / path.name)
     content = {"title": "Homes", "questions": "homes", "records": "households"}
-    content["files"] = ["data/persons.csv", "data/homes.csv"]
+    content["files"] = ["data/sample/persons.csv", "data/sample/homes.csv"]
     (folder / "workflow/datasets/homes.yaml").write_text(yaml.safe_dump(content))
     (folder / "workflow/questions/homes.yaml").write_text(yaml.safe_dump(QUESTIONS, sort_keys=False))
-    printed = run(folder, "snakemake", "--cores", "2", "--", "all", "release")
-    results = folder / "results/homes"
-    assert "release: 180 households" in printed
-    persons, homes = (
-        pd.read_csv(results / f"homes/drawn/release/{name}.csv") for name in ("persons", "households")
-    )
-    assert len(homes) == 180 and len(persons.merge(homes, on="SERIALNO")) == len(persons)
-    assert (persons.loc[persons["ROLE"] == "householder", "AGEP"] >= 18).all()
-    assert "180 true households" in (results / "homes/drawn/release/README.md").read_text()
-
     printed = run(folder, "snakemake", "--cores", "2")
-    assert nothing_to_do_for_snakemake(folder) and nothing_to_do_for_dvc(folder)
+    results = folder / "results/homes"
+    assert "homes/drawn" in printed and "closer, 4+" in printed
+    assert nothing_to_do_for_dvc(folder)
+    inputs, found = graphs(folder)
+    require_one_graph(inputs, found)
     metrics = json.loads((results / "metrics.json").read_text())
     assert metrics["shares"]["homes"]["drawn"]["impossible"] == 0
     assert metrics["accuracy"]["homes"]["kept"]["householder_spouse"]["ratio_rms"] < 3
     assert "homes/drawn" in (results / "tables/households.md").read_text()
     page = (results / "report.html").read_text()
-    assert "180 true households" in page and "spouse SEX" in page
+    assert "192 true households" in page and "spouse SEX" in page
     assert "spouse SEX" not in (results / "report_public.html").read_text()
     assert (results / "figures/households.png").exists()
-    inputs, found = graphs(folder)
-    require_one_graph(inputs, found)
+
+    assert "release: 192 households" in run(folder, "snakemake", "--cores", "2", "release")
+    persons, homes = (
+        pd.read_csv(results / f"homes/drawn/release/{name}.csv") for name in ("persons", "households")
+    )
+    assert len(homes) == 192 and len(persons.merge(homes, on="SERIALNO")) == len(persons)
+    assert (persons.loc[persons["ROLE"] == "householder", "AGEP"] >= 18).all()
+    assert "192 true households" in (results / "homes/drawn/release/README.md").read_text()
