@@ -16,11 +16,20 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 STAGES = [{"loss": "mean_square", "epochs": 1, "learning_rate": 0.01}]
 TINY = SMALL | {
     "instances": 1,
-    "models": {"model_5_15": {"family": "blades", "blades": 2, "reduced": 3, "stages": STAGES}},
-    "rows": [{"model": "model_5_15", "name": "plain"}],
+    "models": {
+        "model_5_15": {"family": "blades", "blades": 2, "reduced": 3, "stages": STAGES},
+        "households": {"family": "households"},
+    },
+    "rows": [
+        {"model": "model_5_15", "name": "plain"},
+        {"model": "households", "name": "sweeps-20", "sweeps": 20},
+    ],
     "figures": {},
     "answers_by_blade": {"model": "model_5_15", "questions": ["AGEP"]},
-    "release": {"rows": ["model_5_15/plain"], "despite_warnings": ["model_5_15/plain"]},
+    "release": {
+        "rows": ["model_5_15/plain", "households/sweeps-20"],
+        "despite_warnings": ["model_5_15/plain"],
+    },
     "scattered": {"rows": ["model_5_15/plain"]},
 }
 
@@ -32,6 +41,13 @@ INSTEAD = {
     "snakemake --cores 2 --configfile examples/where.yaml -- results/where/sample/tables/accuracy.md": (
         "snakemake --cores 2 --configfile examples/where.yaml --dry-run"
         " -- results/where/sample/tables/accuracy.md"
+    ),
+    # Its files would have to be fetched; such a run is tested by itself.
+    "snakemake --cores 2 --config dataset=wyoming-households": (
+        "snakemake --cores 2 --config dataset=wyoming-households --dry-run"
+    ),
+    "snakemake release --cores 2 --config dataset=wyoming-households": (
+        "snakemake release --cores 2 --config dataset=wyoming-households --dry-run"
     ),
     "modp households persons.parquet --questions questions.yaml --out synthetic": "modp households --help",
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",

@@ -25,6 +25,7 @@ from modp.pipeline import stages
 from modp.pipeline.params import Params
 from modp.pums.where import Dataset
 from modp.release.households import released
+from modp.report import holdings
 from modp.summaries import households as summaries
 from modp.survey import derived
 from modp.survey.households import Households
@@ -319,6 +320,14 @@ def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
     assert list(made) == ["acquire", "code", "fit_households", "row_households", "report", "page"]
     rows = made["row_households"]["foreach"]
     assert [row["at"] for row in rows.values()] == [1, 2], "rows are counted as params.yaml has them"
+    named = holdings.markdown(holdings.OF_HOUSEHOLDS)
+    for stage in made.values():
+        for out in stage.get("outs") or stage["do"]["outs"]:
+            path = out if isinstance(out, str) else next(iter(out))
+            first, _, rest = path.removeprefix(f"{stages.RESULTS}/").partition("/")
+            wanted = f"<model>/{rest}" if first == "${item}" else first
+            wanted = f"<model>/<variant>/{rest.partition('/')[2]}" if first == "${item.model}" else wanted
+            assert wanted in named or path == stages.RAW, path
     figure = {"x": {"kind": "crosstabs", "of": ["homes/drawn"]}}
     with pytest.raises(InputError, match="homes/drawn is of whole households"):
         check(HOMES | {"figures": figure}, Params, "params.yaml")

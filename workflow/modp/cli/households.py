@@ -18,6 +18,7 @@ from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli.gathered import gathered
 from modp.cli.selected import fitted_questions
+from modp.cli.whole import Said
 from modp.households import HouseholdModel, SyntheticHouseholds, compare_households, household_privacy
 from modp.models.households import rules
 from modp.models.households.recipe import AGREE
@@ -51,14 +52,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     dataset = households_of(options.files, options.questions, options.key, options.most)
     questions = fitted_questions(options.questions, dataset)
     found = gathered(options.files, dataset, questions, options.holdout, options.seed, log)
-    train, holdout = found.train, found.holdout
+    train, holdout, said = found.train, found.holdout, Said.of(questions)
     model = HouseholdModel.fit(
         train,
         seed=options.seed,
         threads=options.threads,
         progress=True,
         prior=options.prior,
-        impossible=questions.members,
+        impossible=said.members,
     )
     synthetic = model.sample(
         train,
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     privacy = household_privacy(train, synthetic, holdout, seed=options.seed)
     asked = tuple(name for name in AGREE if name in train.persons.codebook.names)
     shares = summaries.shares(
-        {"true": train, "synthetic": synthetic}, asked, rules.stated(questions.members, train)
+        {"true": train, "synthetic": synthetic}, asked, rules.stated(said.members, train)
     )
     options.out.mkdir(parents=True, exist_ok=True)
     for name, frame in _released(synthetic, seeds.generator(options.seed, "shuffled")).items():

@@ -18,8 +18,8 @@ class Said(Strict):
 
     @classmethod
     def of(cls, questions: QuestionSet) -> "Said":
-        """Take it from a question set."""
-        return cls(members=questions.members, derived=questions.derived)
+        """Take it from a question set: what it calls impossible of one person or household, too."""
+        return cls(members=[*questions.impossible, *questions.members], derived=questions.derived)
 
     @classmethod
     def read(cls, path: Path) -> "Said":

@@ -282,9 +282,12 @@ class Params(Strict):
                 else "of single records"
             )
             raise InputError(f"params.yaml: 'models' has none that is {what}, which this data set needs")
-        named = {row.row for row in self.rows if row.model in models}
+        if whole and (self.seeds > 1 or self.releases > 1):
+            raise InputError("params.yaml: whole households are made once: write seeds: 1 and releases: 1")
+        others = {row.row for row in self.rows if row.model not in models}
         release = {
-            k: [n for n in getattr(self.release, k) if n in named] for k in ("rows", "despite_warnings")
+            key: [name for name in getattr(self.release, key) if name not in others]
+            for key in ("rows", "despite_warnings")
         }
         only: dict[str, Any] = {"figures": {}, "answers_by_blade": None} if whole else {}
         return self.model_copy(
@@ -292,7 +295,6 @@ class Params(Strict):
                 "models": models,
                 "rows": [row for row in self.rows if row.model in models],
                 "release": self.release.model_copy(update=release),
-                "scattered": self.scattered,
                 **only,
             }
         )
