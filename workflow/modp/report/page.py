@@ -19,7 +19,7 @@ from modp.summaries.printed import cell, row_names
 COLOURS = 256
 """Colours of a picture in the page; the files of the figures keep all of theirs."""
 
-FIRST = ("accuracy", "frontier")
+FIRST = ("accuracy", "households", "frontier")
 
 
 @dataclass(frozen=True)

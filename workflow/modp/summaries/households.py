@@ -266,7 +266,7 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
     """Return the three tables for people."""
     near = [
         (line["table"], line["cells"], _three(line, "ratio"), _three(line, "population"))
-        for line in accuracy.to_dict("records")
+        for line in accuracy[accuracy["table"] != BOOTSTRAP].to_dict("records")
     ]
     told = [
         (line["share"], *(f"{line[name]:.2%}" for name in shares.columns[1:]))
