@@ -11,18 +11,20 @@ configfile: "params.yaml" if Path("params.yaml").exists() else f"{workflow.based
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/acquire.smk"
-include: "workflow/rules/code.smk"
-include: "workflow/rules/train.smk"
 
 
 if WHOLE_HOUSEHOLDS:
 
     include: "workflow/rules/households.smk"
+    include: "workflow/rules/train.smk"
+    include: "workflow/rules/households_rows.smk"
     include: "workflow/rules/figures.smk"
     include: "workflow/rules/households_report.smk"
 
 else:
 
+    include: "workflow/rules/code.smk"
+    include: "workflow/rules/train.smk"
     include: "workflow/rules/synthesize.smk"
     include: "workflow/rules/weighted.smk"
     include: "workflow/rules/measure.smk"

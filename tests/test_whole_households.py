@@ -147,6 +147,20 @@ def test_what_is_too_large_is_left_out_and_said(tmp_path):
     assert re.search(r"\d+ households of more than 2 persons", "\n".join(said))
 
 
+def test_households_that_break_a_rule_are_left_out_and_too_many_say_that_the_rule_is_wrong(tmp_path):
+    files = two_files(tmp_path)
+    lines = files[0].read_text().splitlines()
+    lines[1] = re.sub(r",20,\d+,", ",20,12,", lines[1])  # a householder of twelve years
+    files[0].write_text("\n".join(lines) + "\n")
+    said: list[str] = []
+    found = found_in(files, said)
+    assert len(found.train) + len(found.holdout) == 239
+    assert "1 households are left out that hold what is called impossible: householder AGEP: 0" in said
+    files[0].write_text("\n".join(re.sub(r",20,\d+,", ",20,12,", line) for line in lines) + "\n")
+    with pytest.raises(InputError, match="hold what the question set calls impossible"):
+        found_in(files)
+
+
 def test_a_household_that_stands_twice_in_its_file_is_refused(tmp_path):
     files = two_files(tmp_path)
     files[1].write_text(files[1].read_text() + "2024HU00003,9,1,2,1\n")

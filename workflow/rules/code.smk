@@ -12,11 +12,7 @@ rule code:
         records=f"{RESULTS}/records.parquet",
         holdout=f"{RESULTS}/holdout.parquet",
         codebook=f"{RESULTS}/codebook.json",
-        weights=[] if WHOLE_HOUSEHOLDS else f"{RESULTS}/weights.parquet",
-        homes=whole("households.parquet"),
-        home_holdout=whole("holdout_households.parquet"),
-        home_codebook=whole("codebook_households.json"),
-        said=whole("members.json"),
+        weights=f"{RESULTS}/weights.parquet",
         parts=f"{RESULTS}/parts.parquet" if DATASET.scatter else [],
     log:
         f"{LOGS}/code.log",
@@ -32,9 +28,7 @@ rule code:
         " --dataset {input.dataset:q} --questions {input.questions:q} --codebook-of {input.codebook:q}"
         " --share {params.share}"
         " --seed {params.seed} --records {output.records:q} --holdout {output.holdout:q}"
-        " --codebook {output.codebook:q} --weights {output.weights:q} --homes {output.homes:q}"
-        " --home-holdout {output.home_holdout:q} --home-codebook {output.home_codebook:q}"
-        " --said {output.said:q} --parts {output.parts:q} --log {log:q}"
+        " --codebook {output.codebook:q} --weights {output.weights:q} --parts {output.parts:q} --log {log:q}"
 
 
 rule bootstrap:
@@ -62,6 +56,6 @@ rule bootstrap:
 rule coded:
     input:
         rules.code.output,
-        [] if WHOLE_HOUSEHOLDS else rules.bootstrap.output,
-        [measures(row, file) for row in ENDS for file in (CELLS, ATTACK) if not WHOLE_HOUSEHOLDS],
-        [measures(row, RELEASES) for row in AGAIN if row in ENDS and not WHOLE_HOUSEHOLDS],
+        rules.bootstrap.output,
+        [measures(row, file) for row in ENDS for file in (CELLS, ATTACK)],
+        [measures(row, RELEASES) for row in AGAIN if row in ENDS],

@@ -7,9 +7,9 @@ rule fit:
         design=lambda w: design(w.model),
         public=lambda w: public_table(w.model),
         toward=lambda w: drawn_toward(w.model),
-        homes=rules.code.output.homes,
-        home_codebook=rules.code.output.home_codebook,
-        said=rules.code.output.said,
+        homes=whole("households.parquet"),
+        home_codebook=whole("codebook_households.json"),
+        said=whole("members.json"),
         code=lambda w: code_of("fit", w.model),
     output:
         weights=f"{RESULTS}/{{model}}/model.safetensors",

@@ -11,14 +11,11 @@ from modp.base.config import load
 from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli import apart
-from modp.cli.gathered import gathered
 from modp.cli.selected import fitted_questions, selected
-from modp.cli.whole import Said
 from modp.crosstabs.pairs import crosstab
 from modp.pums.where import Dataset, Part
-from modp.survey import coding, derived, holdout, weights
+from modp.survey import coding, holdout, weights
 from modp.survey.codebook import Codebook
-from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
 
@@ -34,13 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, required=True, help="what the models learn from")
     parser.add_argument("--holdout", type=Path, required=True, help="what they never see")
     parser.add_argument("--codebook", type=Path, required=True)
-    parser.add_argument(
-        "--weights", type=Path, nargs="?", help="households of the former, and weights if any"
-    )
-    parser.add_argument("--homes", type=Path, nargs="?", help="the former's households, where they are whole")
-    parser.add_argument("--home-holdout", type=Path, nargs="?", help="those held out")
-    parser.add_argument("--home-codebook", type=Path, nargs="?")
-    parser.add_argument("--said", type=Path, nargs="?", help="what the question set says of members, as JSON")
+    parser.add_argument("--weights", type=Path, help="households of the former, and weights if there are any")
     parser.add_argument("--parts", type=Path, nargs="?", help="of which part each record is, if scattered")
 
 
@@ -51,9 +42,6 @@ def run(options: argparse.Namespace, log: Log) -> None:
         _cut(dataset.part, options, log)
         return
     questions = fitted_questions(options.questions, dataset)
-    if dataset.records == "households":
-        _gather(dataset, questions, options, log)
-        return
     chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, log)
     kept = chosen.kept
     jitter = seeds.generator(options.seed, "deciles")
@@ -86,38 +74,6 @@ def run(options: argparse.Namespace, log: Log) -> None:
     log(
         f"{len(codes):,} records, {len(codebook.questions)} questions, "
         f"{codebook.block_starts[-1]} categories ({questions.name}); {known.sum():,} records held out"
-    )
-
-
-def _gather(dataset: Dataset, questions: QuestionSet, options: argparse.Namespace, log: Log) -> None:
-    """Bring persons and their households together, and hold whole households out."""
-    if not options.share:
-        raise InputError(
-            "holdout: what synthetic households give away is measured against true ones that no model saw: "
-            "give a share above 0"
-        )
-    found = gathered(options.files, dataset, questions, options.share, options.seed, log)
-    for question in questions.derived:
-        if question.sum is None:
-            derived.computed(question, found.train)  # whether it can be, which a release would be late to say
-    found.train.write(options.records, options.homes)
-    found.holdout.write(options.holdout, options.home_holdout)
-    texts = {
-        options.codebook: found.train.persons.codebook.to_json(),
-        options.home_codebook: found.train.homes.codebook.to_json(),
-        options.said: Said.of(questions).model_dump_json(indent=1) + "\n",
-    }
-    for target, text in texts.items():
-        with written(target) as path:
-            path.write_text(text, encoding="utf-8")
-    books = found.train.codebook
-    asked = [
-        f"{len(book.names)} questions of {of} with {book.block_starts[-1]} categories"
-        for of, book in (("persons", books.persons), ("households", books.homes))
-    ]
-    log(
-        f"{len(found.train):,} households of {len(found.train.persons):,} persons; {' and '.join(asked)}; "
-        f"{len(found.holdout):,} households held out"
     )
 
 

@@ -9,10 +9,12 @@ import numpy as np
 from modp.base import seeds
 from modp.base.errors import InputError
 from modp.cli.selected import own_table
+from modp.cli.whole import Said
 from modp.files.options import DETECTED
 from modp.files.raw import raw as own_raw
 from modp.files.raw import whole
 from modp.files.read import read
+from modp.models.households import rules
 from modp.pums import raw, vintages
 from modp.pums.where import Dataset
 from modp.survey import coding, households
@@ -24,6 +26,9 @@ AGE, MARRIED = "AGEP", "MAR"
 RELATIONSHIPS = ("RELSHIPP", "RELP")
 TYPE = "TYPEHUGQ"
 """The column, under whatever vintage's name, that is 1 for housing units, and not for group quarters."""
+
+MOST_BROKEN = 0.05
+"""A rule is wrong, not the households, if more than this share of them break rules."""
 
 OF_PERSONS = "csv_p"
 """How the names of Census's files of persons begin."""
@@ -124,12 +129,31 @@ def gathered(
     known[everybody.household[(persons.codes == coding.UNKNOWN).any(axis=1)]] = False
     if not known.all():
         log(f"{(~known).sum():,} households are not held out, but left out: no other answers like them")
+    good = _keeping(everybody, questions, log)
+    train, known = train & good, known & good
+    if not train.any():
+        raise InputError(f"{dataset.title}: no household is left to learn from")
     own, others = np.flatnonzero(train), np.flatnonzero(~train & known)
     of_train = np.repeat(train, np.diff(starts))
     files_of = person_files, home_files or person_files
     of_own = rows[of_train], home_rows[own]
     answers = {"person": found, "household": homes}
     return Gathered(everybody[own], everybody[others], *files_of, *of_own, rows, home_rows, answers)
+
+
+def _keeping(everybody: Households, questions: QuestionSet, log: Callable[[str], None]) -> np.ndarray:
+    """Which households hold what the question set calls impossible, and are left out: those that do not."""
+    found = rules.broken(Said.of(questions).members, everybody)
+    bad = np.zeros(len(everybody), bool)
+    for told, mine in found.items():
+        bad |= mine
+        log(f"{mine.sum():,} households are left out that hold what is called impossible: {told}")
+    if bad.mean() > MOST_BROKEN:
+        raise InputError(
+            f"{bad.sum():,} of {len(bad):,} true households hold what the question set calls impossible "
+            f"({'; '.join(found)}): then it is not. Take such a rule out, or mend what it says"
+        )
+    return ~bad
 
 
 def _by_level(

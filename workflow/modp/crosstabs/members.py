@@ -1,6 +1,7 @@
 """What is counted of whole households: answers of persons, of households, and of pairs of members."""
 
 import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -209,3 +210,33 @@ def blocks_of(blocks: np.ndarray, home_blocks: np.ndarray) -> Parts:
         known = part >= 0
         part[known] = np.unique(part[known], return_inverse=True)[1]
     return found
+
+
+def breaking(households: Households, excluded: Parts) -> np.ndarray:
+    """Return which households hold a structural zero: bool (M,)."""
+    columns, homes = households.persons.columns, households.homes.columns
+    roles, of = households.roles.astype(int), households.household
+    bad = np.zeros(len(households), bool)
+    for f, g in itertools.combinations(range(homes.shape[1]), 2):
+        bad |= excluded.between[homes[:, f], homes[:, g]]
+    for g in range(homes.shape[1]):
+        for q in range(columns.shape[1]):
+            bad[of[excluded.own[roles, columns[:, q], homes[of, g]]]] = True
+    for q, r in itertools.combinations(range(columns.shape[1]), 2):
+        bad[of[excluded.person[columns[:, q], columns[:, r]]]] = True
+    for q in range(columns.shape[1]):
+        bad[of[excluded.single[roles, columns[:, q]]]] = True
+    for i, j in _pairs(households.starts):
+        for q, r in itertools.product(range(columns.shape[1]), repeat=2):
+            hit = excluded.pair[roles[i], roles[j], columns[i, q], columns[j, r]]
+            bad[of[i[hit]]] = True
+    return bad
+
+
+def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of two members of one household, the first standing so many places before the second."""
+    sizes = np.diff(starts)
+    for apart in range(1, int(sizes.max(initial=0))):
+        rows = np.arange(starts[-1])
+        has = rows + apart < np.repeat(starts[1:], sizes)
+        yield rows[has], rows[has] + apart

@@ -106,36 +106,6 @@ def apart(households: Households, question: str) -> np.ndarray:
     return np.abs(codes[spouses] - codes[households.starts[:-1][households.household[spouses]]])
 
 
-def breaking(households: Households, excluded: Parts) -> np.ndarray:
-    """Return which households hold a structural zero: bool (M,)."""
-    columns, homes = households.persons.columns, households.homes.columns
-    roles, of = households.roles.astype(int), households.household
-    bad = np.zeros(len(households), bool)
-    for f, g in itertools.combinations(range(homes.shape[1]), 2):
-        bad |= excluded.between[homes[:, f], homes[:, g]]
-    for g in range(homes.shape[1]):
-        for q in range(columns.shape[1]):
-            bad[of[excluded.own[roles, columns[:, q], homes[of, g]]]] = True
-    for q, r in itertools.combinations(range(columns.shape[1]), 2):
-        bad[of[excluded.person[columns[:, q], columns[:, r]]]] = True
-    for q in range(columns.shape[1]):
-        bad[of[excluded.single[roles, columns[:, q]]]] = True
-    for i, j in _pairs(households.starts):
-        for q, r in itertools.product(range(columns.shape[1]), repeat=2):
-            hit = excluded.pair[roles[i], roles[j], columns[i, q], columns[j, r]]
-            bad[of[i[hit]]] = True
-    return bad
-
-
-def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows of two members of one household, the first standing so many places before the second."""
-    sizes = np.diff(starts)
-    for apart in range(1, int(sizes.max(initial=0))):
-        rows = np.arange(starts[-1])
-        has = rows + apart < np.repeat(starts[1:], sizes)
-        yield rows[has], rows[has] + apart
-
-
 def flat(households: Households) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield each composition's households' rows, and all their answers, person by person, then home's."""
     composition = households.numbers

@@ -87,6 +87,7 @@ NEEDS = {
     "parts": Need(600, 5, 50),
     "figure": Need(700, 10, 300),
     "report": Need(700, 10, 1500),
+    "gather": Need(500, 150, 150, (10, 2, 2)),
     "draw_households": Need(600, 80, 1000, FITS),
     "tables_households": Need(800, 200, 2000, (20, 10, 10)),
     "report_households": Need(700, 20, 1500),

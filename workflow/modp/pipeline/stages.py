@@ -127,7 +127,7 @@ def _of_households(everything: Params, params: Params) -> dict[str, Any]:
     held = holdings.of_true_records(holdings.OF_HOUSEHOLDS)
     unsent = [{path: UNSENT} for path in _results(*held)]
     books = _results("codebook.json", "codebook_households.json", "members.json")
-    deps = [DATASET, "workflow/questions", RAW, *_code_of(["code"])]
+    deps = [DATASET, "workflow/questions", RAW, *_code_of(["gather"])]
     desc = "bring persons and households together, hold some out"
     found = {"acquire": _acquire(), "code": _stage(desc, ["coded"], keys, deps, [*unsent, *books])}
     family = params.family_of(next(iter(params.models)))

@@ -27,6 +27,7 @@ STEPS = {
     "synthesize": Step("make synthetic records of a table of your own, with a report", runs=For.PEOPLE),
     "impute": Step("fill the missing answers of a table of your own, once or several times", runs=For.PEOPLE),
     "households": Step("make synthetic households, and measure them", runs=For.PEOPLE),
+    "gather": Step("bring persons and their households together, and code them"),
     "draw_households": Step("draw one row's whole households from their model", ("load",)),
     "tables_households": Step("summarise a run on whole households: tables, metrics"),
     "report_households": Step("put everything about a run on whole households into one page"),

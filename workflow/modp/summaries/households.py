@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from modp.crosstabs.members import Parts
+from modp.crosstabs.members import Parts, breaking
 from modp.measures import households as measures
 from modp.measures.ends import BOOTSTRAP
 from modp.measures.population import corrected
@@ -114,7 +114,7 @@ def shares(
     found = {}
     most = max(int(table.sizes.max()) for table in tables.values())
     for of, table in tables.items():
-        lines = {IMPOSSIBLE: float(measures.breaking(table, excluded).mean())}
+        lines = {IMPOSSIBLE: float(breaking(table, excluded).mean())}
         if AGE in table.persons.codebook.names:
             far = measures.apart(table, AGE) >= FAR
             lines[f"couples {FAR} or more categories of {AGE} apart"] = (

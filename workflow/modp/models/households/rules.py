@@ -1,11 +1,11 @@
 """Rules on members of a household: which answers never stand beside each other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from modp.base.errors import InputError, did_you_mean
-from modp.crosstabs.members import Parts, counts
+from modp.crosstabs.members import Parts, breaking, counts
 from modp.survey.codebook import Codebook
 from modp.survey.households import ROLES, Households
 from modp.survey.questions import chosen
@@ -17,6 +17,26 @@ Rule = Mapping[str, str | int | list[int | str]]
 """
 
 
+def broken(rules: Sequence[Rule], households: Households) -> dict[str, np.ndarray]:
+    """Return which households break rules: each rule that any does, as people write it -> bool (M,).
+
+    Raises
+    ------
+    InputError
+        if a rule cannot be read
+    """
+    counted = _counted(households)
+    each = dict(_each(rules, households, counted))
+    some = np.flatnonzero(breaking(households, _all(each.values(), counted)))
+    found = {}
+    for told, cells in each.items():
+        mine = np.zeros(len(households), bool)
+        mine[some] = breaking(households[some], cells)
+        if mine.any():
+            found[told] = mine
+    return found
+
+
 def stated(rules: Sequence[Rule], true: Households) -> Parts:
     """Return the cells that rules call impossible, bool.
 
@@ -25,22 +45,39 @@ def stated(rules: Sequence[Rule], true: Households) -> Parts:
     InputError
         if a rule cannot be read, or true households hold what it calls impossible
     """
-    counted = counts(true, np.full(true.persons.codes.shape[1], -1), int(true.sizes.max()))
-    found = Parts(*(np.zeros(part.shape, bool) for part in counted))
+    counted = _counted(true)
+    each = dict(_each(rules, true, counted))
     faults = []
-    for rule in rules:
-        told = " with ".join(f"{name}: {wanted}" for name, wanted in rule.items())
-        try:
-            cells = _cells(rule, true, counted)
-        except ValueError as fault:
-            raise InputError(f"impossible: {told}: {fault}") from None
+    for told, cells in each.items():
         held = max(int(of[no].max(initial=0)) for of, no in zip(counted, cells, strict=True))
         if held:
             faults.append(f"{told}: up to {held:,} times in one cell")
-        for whole, part in zip(found, cells, strict=True):
-            whole |= part
     if faults:
         raise InputError("true households hold what is called impossible:\n  " + "\n  ".join(faults))
+    return _all(each.values(), counted)
+
+
+def _counted(households: Households) -> Parts:
+    none = np.full(households.persons.codes.shape[1], -1)
+    return counts(households, none, int(households.sizes.max()))
+
+
+def _each(rules: Sequence[Rule], households: Households, counted: Parts) -> Iterator[tuple[str, Parts]]:
+    """Every rule as people write it, and its cells."""
+    for rule in rules:
+        told = " with ".join(f"{name}: {wanted}" for name, wanted in rule.items())
+        try:
+            yield told, _cells(rule, households, counted)
+        except ValueError as fault:
+            raise InputError(f"impossible: {told}: {fault}") from None
+
+
+def _all(each: Iterable[Parts], counted: Parts) -> Parts:
+    """The cells of some rules together."""
+    found = Parts(*(np.zeros(part.shape, bool) for part in counted))
+    for cells in each:
+        for whole, part in zip(found, cells, strict=True):
+            whole |= part
     return found
 
 
