@@ -40,7 +40,7 @@ def households_figure(given: Given) -> Figure:
         for measure, mark in style.MEASURE_MARKS.items()
     ]
     colours = [
-        plt.Line2D([], [], linewidth=3, label=name, **look)
+        plt.Line2D([], [], linewidth=3, label=name, color=look["color"])
         for name, look in zip(given.shown, style.lines(len(given.names)), strict=True)
     ]
     figure.legend(handles=[*marks, *colours], frameon=False, loc="outside lower center", ncols=3, fontsize=8)
