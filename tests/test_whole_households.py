@@ -327,8 +327,10 @@ def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
     whole, single = params.of(True), params.of(False)
     assert list(whole.models) == ["homes"] and list(single.models) == ["pairs"]
     assert [row.row for row in single.rows] == single.release.rows == ["pairs/sweeps-2"]
-    with pytest.raises(InputError, match="none that is of whole households"):
+    with pytest.raises(InputError, match="'models' has none that is of whole households"):
         single.of(True)
+    with pytest.raises(InputError, match="'rows' has none that is of single records"):
+        check(HOMES | {"rows": HOMES["rows"][1:], "release": {}}, Params, "params.yaml").of(False)
     (tmp_path / "d.yaml").write_text(yaml.safe_dump({**dataset(["p.csv"]).model_dump(exclude_unset=True)}))
     made = stages.stages(params.model_copy(update={"dataset": str(tmp_path / "d.yaml")}))
     assert list(made) == ["acquire", "code", "fit_households", "row_households", "report", "page"]

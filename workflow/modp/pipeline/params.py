@@ -275,13 +275,11 @@ class Params(Strict):
             if there is no model of such
         """
         models = {name: model for name, model in self.models.items() if self.family_of(name).whole == whole}
-        if not models:
-            what = (
-                "of whole households, as in households: {family: households}"
-                if whole
-                else "of single records"
-            )
-            raise InputError(f"params.yaml: 'models' has none that is {what}, which this data set needs")
+        rows = [row for row in self.rows if row.model in models]
+        for key, found in (("models", models), ("rows", rows)):
+            if not found:
+                what = "of whole households (family: households)" if whole else "of single records"
+                raise InputError(f"params.yaml: {key!r} has none that is {what}, which this data set needs")
         if whole and (self.seeds > 1 or self.releases > 1):
             raise InputError("params.yaml: whole households are made once: write seeds: 1 and releases: 1")
         others = {row.row for row in self.rows if row.model not in models}
@@ -293,7 +291,7 @@ class Params(Strict):
         return self.model_copy(
             update={
                 "models": models,
-                "rows": [row for row in self.rows if row.model in models],
+                "rows": rows,
                 "release": self.release.model_copy(update=release),
                 **only,
             }

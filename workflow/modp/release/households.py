@@ -85,7 +85,7 @@ def released(
     made = [
         drawing.column(Column(c, np.zeros(0, object), np.zeros(0, np.int32)), v) for c, v in first.items()
     ]
-    left = [c for c in own.table.columns if c.name not in first]
+    left = [c for c in own.table.columns if c.name.upper() not in map(str.upper, first)]
     what = {name: "a new number for every household", LINE: "a person's place in the household"}
     what[ROLE] = "what a person is there; as many as the household's composition has"
     more = [_computed(question, drawn, own.table, persons) for question in computed]
