@@ -20,6 +20,7 @@ from modp.base.config import check
 from modp.base.errors import InputError
 from modp.cli.gathered import gathered
 from modp.cli.release_households import sources
+from modp.crosstabs.members import parts
 from modp.measures.households import couples
 from modp.pipeline import stages
 from modp.pipeline.params import Params
@@ -292,6 +293,19 @@ def test_the_release_is_two_tables_of_new_numbers_with_computed_columns(tmp_path
     order = [category.code for category in found.train.homes.codebook.questions[0].categories]
     held = [order[k] for k in found.train.homes.codes[:, 0]]
     assert theirs["TEN"].tolist() != held and sorted(theirs["TEN"]) == sorted(held)
+
+
+def test_shares_count_households_by_who_lives_there(tmp_path):
+    true = found_in(two_files(tmp_path)).train
+    none = parts(true.persons.block_starts[-1], true.homes.block_starts[-1], 0, 3, bool)
+    found = summaries.shares({"true": true}, ["SEX"], none, questions().derived).set_index("share")["true"]
+    children = (true.sizes == 3).mean()
+    assert found["Number of children: 1"] == pytest.approx(children)
+    assert found["Number of children: 0"] == pytest.approx(1 - children)
+    assert (
+        found["Anybody under 18"] == pytest.approx(children) and found["Number of children: 3 or more"] == 0
+    )
+    assert not [name for name in found.index if "income" in name]
 
 
 def test_copies_of_large_households_are_warned_of():

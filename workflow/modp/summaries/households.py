@@ -22,6 +22,9 @@ from modp.survey.questions import Derived
 OF_SEVERAL = {"2": "two", "3": "three", "4+": "four or more"}
 """Sizes whose copies are warned of, and how they are said."""
 
+MANY = 3
+"""From so many members of a role on households are counted together."""
+
 FOUND = 0.5
 """A table is a copy if so much more of its households than chance are found again at one of these sizes."""
 
@@ -102,14 +105,14 @@ def shares(
     ----------
     agree : questions of persons
     excluded : bool, cells that are called impossible
-    computed : questions that are computed of the members, of which those of ``present`` have shares
+    computed : questions that are computed of the members; sums, which are of numbers, are left aside
 
     Returns
     -------
     The share of households that hold what is called impossible; the share of couples whose ages, if they are
     asked under Census's name, stand far apart; of those of two persons or more, the share
-    whose members give one answer to each question of ``agree``; the share of households with whoever is asked
-    for, and of each size
+    whose members give one answer to each question of ``agree``; the shares of households by who lives there,
+    as ``computed`` asks, and by size
     """
     found = {}
     most = max(int(table.sizes.max()) for table in tables.values())
@@ -121,10 +124,21 @@ def shares(
                 float(far.mean()) if len(far) else np.nan
             )
         lines |= {f"one answer to {name}": float(measures.agreeing(table, name).mean()) for name in agree}
-        lines |= {q.label: float(derived.computed(q, table).mean()) for q in computed if q.present}
+        lines |= {label: share for q in computed for label, share in _computed(q, table).items()}
         lines |= {f"{n} persons": float((table.sizes == n).mean()) for n in range(1, most + 1)}
         found[of] = lines
     return pd.DataFrame(found).rename_axis("share").reset_index()
+
+
+def _computed(question: Derived, table: Households) -> dict[str, float]:
+    """The shares of households by a question that is computed of members, but for the number of all."""
+    if question.sum is not None or question.number == derived.EVERYBODY:
+        return {}
+    values = derived.computed(question, table)
+    if question.present is not None:
+        return {question.label: float(values.mean())}
+    each = {f"{question.label}: {k}": float((values == k).mean()) for k in range(MANY)}
+    return each | {f"{question.label}: {MANY} or more": float((values >= MANY).mean())}
 
 
 def privacy(
