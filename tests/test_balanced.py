@@ -79,7 +79,7 @@ def at_random(seed: int, opened: list[np.ndarray]):
 
     def redraw(codes: np.ndarray, held: np.ndarray, number: int) -> np.ndarray:
         rng = np.random.default_rng([seed, number])
-        opened.append(~held)
+        opened.append(~held)  # of an array that is used again
         return np.where(held, codes, codes_of(SIZES, len(codes), rng))
 
     return redraw

@@ -28,8 +28,9 @@ GAIN = 0.01
 
 MOST_ROUNDS = 60
 
-MOST_PASSES = 20
-"""Times that every answer is redrawn, if a pass does not gain too little before."""
+MOST_PASSES, MENDED = 20, 2_000_000
+"""Times that every answer is redrawn, if a pass does not gain too little before, and no more than so many
+records in all passes, but in one: the more records there are, the less noise is left."""
 
 Redraw = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """(codes (n, Q), bool (n, Q) of those that stay, a number of its own) -> codes with the others redrawn."""
@@ -98,8 +99,9 @@ def mended(
 ) -> np.ndarray:
     """Redraw single answers given the record's others, and keep those that lower the discrepancy.
 
-    A pass asks every record for each of its answers once, in an order of its own. An answer that replaces
-    another moves Q cells, where a record moves Q²: what the choice of whole records leaves is within reach.
+    A pass asks every record for each of its answers once, not all for the same one at a time. An answer that
+    replaces another moves Q cells, where a record moves Q²: what the choice of whole records leaves is within
+    reach.
 
     Parameters
     ----------
@@ -112,16 +114,17 @@ def mended(
     -------
     int16 (n, Q)
     """
-    starts, questions = np.asarray(block_starts, np.int64), codes.shape[1]
-    codes, each = np.array(codes, np.int16, order="C"), np.arange(len(codes))
+    starts, (n, questions) = np.asarray(block_starts, np.int64), codes.shape
+    codes, each, held = np.array(codes, np.int16, order="C"), np.arange(n), np.ones(codes.shape, bool)
     excess, weight = counts(codes, starts, threads) - expected, 1 / (expected + 1)
     before = discrepancy(excess, weight)
-    for number in range(MOST_PASSES):
-        orders = np.argsort(rng.random(codes.shape), axis=1)
-        for place, asked in enumerate(np.ascontiguousarray(orders.T)):
-            held = np.ones(codes.shape, bool)
+    for number in range(max(1, min(MOST_PASSES, MENDED // max(n, 1)))):
+        order, first = rng.permutation(questions), rng.integers(questions, size=n)
+        for place in range(questions):
+            asked = order[(first + place) % questions]
             held[each, asked] = False
             redrawn = redraw(codes, held, number * questions + place)
+            held[each, asked] = True
             _try_answers(codes, redrawn, asked, starts, excess, weight)
         after = discrepancy(excess, weight)
         if before - after <= GAIN * before:
