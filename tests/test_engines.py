@@ -79,14 +79,15 @@ def test_what_earlier_parameters_made_is_removed_and_nothing_else(tmp_path):
 
 
 def test_all_that_a_run_makes_is_in_the_table_of_what_holds_true_information():
-    stages_ = stages.stages(load(ROOT / "params.yaml", Params)).values()
+    params = load(ROOT / "params.yaml", Params)
+    stages_ = stages.stages(params).values()
     parts = [part for stage in stages_ for part in (stage, stage.get("do", {}))]
     outs = [out for part in parts for kind in ("outs", "metrics") for out in part.get(kind, [])]
     made = {next(iter(out)) if isinstance(out, dict) else out for out in outs} - {stages.RAW}
     named = holdings.markdown()
     for path in made:
         first, _, rest = path.removeprefix(f"{stages.RESULTS}/").partition("/")
-        wanted = f"<model>/{rest}" if first == "${item}" else first
+        wanted = f"<model>/{rest}" if first in ("${item}", *params.models) else first
         assert wanted in named or first == "${item.model}", path
 
 

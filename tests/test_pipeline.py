@@ -131,16 +131,20 @@ def workspace(folder: Path, params: dict = SMALL, compiled_in: Path = ROOT) -> P
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     shorten(folder / "data/sample/sample_csv_p.zip")
-    package = Path("workflow/modp")
-    for file in (compiled_in / package).rglob("__pycache__/*.nb?"):
-        target = folder / file.relative_to(compiled_in)
-        target.parent.mkdir(exist_ok=True)
-        shutil.copy(file, target)
+    take_compiled(compiled_in / "workflow/modp", folder / "workflow/modp")
     write_params(folder, params)
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")
     run(folder, "git", "commit", "-qm", "start")
     return folder
+
+
+def take_compiled(package: Path, other: Path) -> None:
+    """Bring what Numba compiled in one copy of the package to another, which tells by its files' contents."""
+    for file in package.rglob("__pycache__/*.nb?"):
+        target = other / file.relative_to(package)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(file, target)
 
 
 def shorten(sample: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from test_pipeline import take_compiled
 
 from modp.base.errors import InputError
 from modp.base.output import Log
@@ -61,6 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = wheels.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(wheels / "site")
+    take_compiled(ROOT / "workflow/modp", wheels / "site/modp")
     return wheels / "site"
 
 

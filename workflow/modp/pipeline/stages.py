@@ -114,11 +114,7 @@ def stages(params: Params) -> dict[str, Any]:
         if any(params.rows_of[model] for model in models):
             found[f"row_{family.name}"] = _row(family, models, everything)
     found["report"] = _report(params)
-    found["page"] = _page()
-    for models in by_family.values():
-        family = params.family_of(models[0])
-        found[f"card_{family.name}"] = _card(family, models)
-    return found
+    return found | {"page": _page(), "cards": _cards(params)}
 
 
 def _of_households(everything: Params, params: Params) -> dict[str, Any]:
@@ -310,11 +306,11 @@ def _page() -> dict[str, Any]:
     return _stage("the run on one page, for the office and to publish", pages[:1], [], deps, pages)
 
 
-def _card(family: Family, models: Sequence[str]) -> dict[str, Any]:
-    code = _code_of(["card"], family)
+def _cards(params: Params) -> dict[str, Any]:
+    code = [path for name in params.models for path in _code_of(["card"], params.family_of(name))]
     read = _results("holdout.parquet", "codebook.json", "tables", "metrics.json")
-    deps = [DATASET, RAW, *read, *(engines.template(name) for name in engines.CARD), *code]
-    outs = _results("${item}/card.md", "${item}/privacy.md")
-    keys = ["seed", "zeros", "rows", "models.${item}"]
-    stage = _stage("write the card of ${item}", outs[:1], keys, deps, outs)
-    return {"foreach": models, "do": stage}
+    deps = [DATASET, RAW, *read, *(engines.template(name) for name in engines.CARD), *sorted(set(code))]
+    cards = [f"{name}/card.md" for name in params.models]
+    outs = _results(*cards, *(f"{name}/privacy.md" for name in params.models))
+    keys = ["seed", "zeros", "rows", "models"]
+    return _stage("write the cards of all models", _results(*cards), keys, deps, outs)

@@ -24,7 +24,8 @@ FAMILY = Family(
         "start": "the sweeps start from: {}",
         "where": "only records of {}",
         "size": "{:,} records",
-        "balanced": "chosen among more draws so that their crosstab is the expected one",
+        "balanced": "chosen among more draws, and single answers redrawn, so that their crosstab is the "
+        "expected one",
     },
     excludes_zeros=True,
 )

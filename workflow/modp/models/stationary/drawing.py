@@ -26,10 +26,11 @@ FEWEST_SWEEPS, MOST_SWEEPS = 20, 320
 FALLING = 0.8
 """It goes on while twice as many sweeps leave less than so much of what was remembered."""
 
-STATES = 30
-"""States of its chains whose mean crosstab a balanced table is to have."""
+STATES, EXPECTED = (30, 200), 400_000
+"""States of its chains whose mean crosstab a balanced table is to have: the least and the most, and of how
+many records together where that is between."""
 
-POOL, POOLED = 200_000, (4, STATES)
+POOL, POOLED = 200_000, (4, 30)
 """Records that it is chosen from, if they are of so many states; else the least or the most of these."""
 
 APART = 2
@@ -179,11 +180,15 @@ def _forgotten(
 def _balanced(
     model: Stationary, swept: np.ndarray, bits: np.ndarray, size: int, work: Work
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose ``size`` records among these and later ones of their chains; say also whose chain each is."""
+    """Choose ``size`` records among these and later ones of their chains, and mend them.
+
+    Say also whose chain each is.
+    """
     n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
     states, kept = [(swept, bits)], np.clip(POOL // max(n, 1), *POOLED)
     expected = counts(swept, starts, work.threads).astype(float)
-    for number in range(1, STATES):
+    every = int(np.clip(EXPECTED // max(n, 1), *STATES))
+    for number in range(1, every):
         key = seeds.integer(work.seed, "pool", work.name, str(number))
         swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
         expected += counts(swept, starts, work.threads)
@@ -191,9 +196,16 @@ def _balanced(
             states.append((swept, bits))
     drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
     rng = seeds.generator(work.seed, "balanced", work.name)
-    rows = balanced.chosen(drawn, expected / STATES * (size / n), size, starts, rng, work.threads)
+    expected *= size / (n * every)
+    rows = balanced.chosen(drawn, expected, size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
-    return drawn[rows], every_bits[rows], rows % max(n, 1)
+    key = seeds.integer(work.seed, "mended", work.name)
+
+    def redraw(codes: np.ndarray, held: np.ndarray, number: int) -> np.ndarray:
+        return model.redrawn(codes, key, number, work.threads, gpu=gpu, held=held).codes
+
+    codes = balanced.mended(drawn[rows], expected, redraw, starts, rng, work.threads)
+    return codes, every_bits[rows], rows % max(n, 1)
 
 
 def curve(

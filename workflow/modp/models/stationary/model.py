@@ -131,13 +131,7 @@ class Stationary:
         -------
         As :func:`modp.draws.sweeps.sweep`; ``changed`` counts what both did.
         """
-        tables = self.tables
-        if gpu is None:
-            swept = sweeps.sweep(codes, tables, seed, number, threads, entropy, held)
-        else:
-            from modp.draws.gpu_sweeps import sweep_on  # loads torch, which a CPU does without
-
-            swept = sweep_on(gpu, codes, tables, seed, number, entropy, held)
+        tables, swept = self.tables, self.redrawn(codes, seed, number, threads, entropy, gpu, held)
         rng = seeds.generator(seed, "exchange", str(number))
         linked = exchange.Links(self.strength)
         fixed = [None] * parts if held is None else np.array_split(held, parts)
@@ -147,6 +141,23 @@ class Stationary:
         ]
         after = np.concatenate(moved)
         return sweeps.Swept(after, int(np.count_nonzero(after != codes)), swept.entropy_bits)
+
+    def redrawn(
+        self,
+        codes: np.ndarray,
+        seed: int,
+        number: int,
+        threads: int,
+        entropy: bool = False,
+        gpu: torch.device | None = None,
+        held: np.ndarray | None = None,
+    ) -> sweeps.Swept:
+        """Sweep once, and no more: the first half of :meth:`step`, with its parameters."""
+        if gpu is None:
+            return sweeps.sweep(codes, self.tables, seed, number, threads, entropy, held)
+        from modp.draws.gpu_sweeps import sweep_on  # loads torch, which a CPU does without
+
+        return sweep_on(gpu, codes, self.tables, seed, number, entropy, held)
 
     def save(self, path: Path, codebook: Codebook, more: Mapping[str, np.ndarray] | None = None) -> None:
         """Write the model as safetensors, with its codebook's digest, and ``more`` arrays beside it."""

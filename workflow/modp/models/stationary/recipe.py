@@ -80,11 +80,11 @@ class StationaryRow(Row):
     other answers, structural zeros excluded. More sweeps leave less of the true record; ``auto`` goes on
     until what is left of it is chance, or no more is lost. ``start: fresh``
     begins with records drawn from the weights alone, which leaves nothing of any true record, but needs
-    more sweeps. ``balanced`` sweeps on and chooses among all records drawn so many that their crosstab is
-    the one the model expects, without the noise of a draw. ``where`` names questions and what all
-    records answer to them, each by a category's code, its label or a range of the column's own values, or a
-    list of these: all else is drawn given that. ``size`` is the number of records, where it is not that of
-    the true ones, or of those of them that answer like ``where``.
+    more sweeps. ``balanced`` sweeps on, chooses among all records drawn so many that their crosstab is the
+    one the model expects, without the noise of a draw, and redraws single answers to the same end. ``where``
+    names questions and what all records answer to them, each by a category's code, its label or a range of
+    the column's own values, or a list of these: all else is drawn given that. ``size`` is the number of
+    records, where it is not that of the true ones, or of those of them that answer like ``where``.
     """
 
     sweeps: int | Literal["auto"]
