@@ -14,9 +14,6 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-import opendp.prelude as dp
-import polars as pl
-
 PAIRS = 2
 """AIM's candidates are all tables of so many questions, and of fewer."""
 
@@ -48,6 +45,9 @@ def affordable(rho: float, choices: int) -> float:
 
 
 def main() -> None:
+    import opendp.prelude as dp
+    import polars as pl
+
     name, path, folder, rho = sys.argv[1:]
     sizes = json.loads(Path(folder, "sizes.json").read_text(encoding="utf-8"))
     codes = pl.read_csv(path)
