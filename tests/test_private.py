@@ -201,6 +201,21 @@ def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
     assert found[2] == pytest.approx(1000, rel=0.03) and found[3] == pytest.approx(7, rel=0.03)
 
 
+def test_counts_are_tied_by_their_sums_and_by_groups_that_exclude_each_other():
+    # Two questions of three answers: 0 goes with 0 alone, 1 and 2 with 1 and 2. Of 10 and 16 with σ 1 and 2
+    # the weighted mean is 11.2, with σ² 4/5; so of the other groups' sums, 28 and 32, σ² 2 and 8: 28.8.
+    starts, excluded = np.array([0, 3, 6]), np.zeros((6, 6), bool)
+    excluded[0, 4:] = excluded[1:3, 3] = True
+    excluded |= excluded.T
+    counts, sigmas = np.array([10.0, 14, 14, 16, 12, 20]), np.array([1.0, 1, 1, 2, 2, 2])
+    found, left = estimates.tied(counts, sigmas, excluded, starts)
+    assert found == pytest.approx([11.2, 14.4, 14.4, 11.2, 10.4, 18.4])
+    assert left[[0, 3]] == pytest.approx(0.8**0.5)
+    free, _ = estimates.tied(counts, sigmas, np.zeros((6, 6), bool), starts)
+    assert free[:3].sum() == pytest.approx(free[3:].sum()) == pytest.approx(40)
+    assert estimates.tied(found, sigmas, excluded, starts)[0] == pytest.approx(found)
+
+
 def test_a_noisy_table_is_shifted_to_its_margins_by_hand():
     table = np.array([[3.0, 1], [2, 4]])
     # Rows are off by +2 and 0, columns by +1 and +1, all by +2: each cell gets 2/2 or 0, + 1/2, - 2/4.

@@ -21,7 +21,7 @@ from modp.base import seeds
 from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.budget import Gate, interaction
-from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of
+from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of, tied
 from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
@@ -82,7 +82,7 @@ class Measured:
 
     first, second : questions, -1 for all one-way tables
     rho : what it cost, with the choice
-    sigma : standard deviation of each count's noise
+    sigma : standard deviation of each count's noise; of one-way tables, the root of the mean variance
     surprise : mean absolute difference of the noisy table and the model before it, in units of the noise's
         own; about 1 means that nothing new was learnt
     """
@@ -135,9 +135,10 @@ def release(
         raise ValueError("pairs need at least two questions")
     fitting = _Fitting(block_starts, excluded, settings, seed, threads)
     total = gate.left
-    counts, sigma = gate.margins(settings.margins * total)
-    fitting.begin(counts, sigma, start)
-    fitting.tell(Measured(-1, -1, float(settings.margins * total), sigma, 1.0), report)
+    counts, sigmas = gate.margins(settings.margins * total)
+    fitting.begin(counts, sigmas, start)
+    typical = math.sqrt(np.mean(sigmas**2))
+    fitting.tell(Measured(-1, -1, float(settings.margins * total), typical, 1.0), report)
     if settings.selection == "adaptive":
         _adaptive(gate, fitting, total, report)
     else:
@@ -188,12 +189,11 @@ class _Fitting:
         self.excluded, self.number = np.asarray(excluded, bool), 0
         self.history: list[Measured] = []
 
-    def begin(self, counts: np.ndarray, sigma: float, start: Start | None) -> None:
+    def begin(self, counts: np.ndarray, sigmas: np.ndarray, start: Start | None) -> None:
         """Take up the one-way tables; start chains from them, or from a public model."""
-        totals = [counts[block].sum() for block in self.blocks]
-        weights = 1 / np.diff(self.block_starts)
-        self.n = max(float(np.average(totals, weights=weights)), 1.0)
-        self.margins = np.maximum(positive(counts, np.full(len(counts), sigma), self.n), 0.5)
+        counts, sigmas = tied(counts, sigmas, self.excluded, self.block_starts)
+        self.n = max(float(counts[self.blocks[0]].sum()), 1.0)
+        self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
         for block in self.blocks:
             self.margins[block] *= self.n / self.margins[block].sum()
         size, questions = len(counts), len(self.blocks)
