@@ -97,8 +97,8 @@ def test_answers_are_the_true_counts_with_the_noise_that_was_paid_for():
         margins.append(counts - np.diag(COUNTS))
         pairs.append(table - budget.interaction(COUNTS[:2, 2:].astype(float)))
         assert door.left == 0
-    # One record is in one cell of each one-way table, which get 2/5 and 3/5 of the price. In a table of 2 by 3
-    # it changes the interaction by √f, f = 1/2 · 2/3; and of noise of that size a share of f is left in a cell.
+    # One record is in one cell of each one-way table; they get 2/5 and 3/5 of the price. In a table of 2 by 3
+    # it changes the interaction by √f, f = 1/2 · 2/3; of noise of that size a share of f is left in a cell.
     assert margin_sigmas == pytest.approx(
         np.repeat(np.sqrt([5 / (4 * float(rho)), 5 / (6 * float(rho))]), [2, 3])
     )
