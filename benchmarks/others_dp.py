@@ -63,9 +63,9 @@ def main() -> None:
     asked = context.query(rho=budget).select(*codes.columns)
     table = asked.contingency_table(cuts=bins, algorithm=algorithm).release()
     fitted = time.process_time()
-    drawn = table.model.synthetic_data(len(codes))
+    drawn = table.model.synthetic_data(len(codes)).to_dict()
     seconds = [fitted - began, time.process_time() - fitted]
-    columns = {question: drawn.df[question] for question in codes.columns}
+    columns = {question: drawn[question] for question in codes.columns}
     pl.DataFrame(columns).write_csv(Path(folder, "drawn.csv"))
     facts = {"seconds": seconds, "tables": len({m.clique for m in table.marginals.flatten()})}
     Path(folder, "fitted.json").write_text(json.dumps(facts), encoding="utf-8")
