@@ -251,6 +251,16 @@ def test_a_step_of_em_by_hand_and_nothing_is_learnt_of_pairs_without_answers():
     assert spreads.variances[0, 2] == 1
 
 
+def test_the_more_a_budget_buys_the_more_pair_tables_share_it():
+    rho = 1 / 2  # one table with noise of σ 1
+    assert release.borne(release.PAIRS_AT, rho) == release.PAIRS
+    assert release.borne(4 * release.PAIRS_AT, rho) == pytest.approx(release.PAIRS * 4**release.PAIRS_POWER)
+    assert release.borne(1000, 4 * rho) == pytest.approx(release.borne(2000, rho))
+    records = correlated(3000)
+    tables = [len(released(records, e, changed(QUICK, pairs=None))[0].history) - 1 for e in (0.01, 50.0)]
+    assert tables[0] < tables[1] == len(list(itertools.combinations(records.codebook.names, 2)))
+
+
 def test_one_question_has_no_pairs():
     gate = SimpleNamespace(left=Fraction(1))
     with pytest.raises(ValueError, match="two questions"):
