@@ -130,6 +130,17 @@ def test_what_is_left_for_choosing_pays_for_every_choice_however_it_is_rounded(r
     assert total < Fraction(left - 0.9 * left)
 
 
+def test_answers_are_rounded_to_their_shares_and_stand_in_random_order():
+    rng = np.random.default_rng(1)
+    shares = np.array([2.0, 3.0, 5.0])
+    many = np.array([others_dp.whole(shares, 7, rng) for _ in range(2000)])
+    counts = (many[:, :, None] == np.arange(3)).sum(axis=1)
+    expected = 7 * shares / 10  # 1.4, 2.1, 3.5
+    assert (counts >= np.floor(expected)).all() and (counts <= np.ceil(expected) + 1).all()
+    assert counts.mean(axis=0) == pytest.approx(expected, abs=0.06)
+    assert (many == 2).mean(axis=0) == pytest.approx(np.full(7, 0.5), abs=0.06)  # nobody is first
+
+
 def test_releases_of_others_are_averaged_beside_ours_and_what_was_stopped_is_said(tmp_path):
     def line(method, epsilon, median, said=""):
         values = dict.fromkeys(KEYS, median) | {"tables": 23, "wall": 60.0, "processor": 90.0}
