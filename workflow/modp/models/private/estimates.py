@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from modp.crosstabs.cells import question_of
 
@@ -50,10 +49,8 @@ def tied(
     gram = np.zeros((size, size))  # of the constraints, each a row of +σ and -σ
     for one, other in itertools.combinations(blocks, 2):
         a, b = one.stop - one.start, other.stop - other.start
-        together = np.zeros((a + b, a + b), bool)
-        together[:a, a:] = ~excluded[one, other]
-        groups, group = connected_components(together, directed=False)
-        rows = (group == np.arange(groups)[:, None]) * np.repeat([1.0, -1.0], [a, b])
+        group = _groups(~excluded[one, other])
+        rows = (group == np.unique(group)[:, None]) * np.repeat([1.0, -1.0], [a, b])
         at = np.r_[one, other]
         rows *= sigmas[at]
         gram[np.ix_(at, at)] += rows.T @ rows
@@ -62,6 +59,18 @@ def tied(
     free = counts / sigmas
     free = free - bound @ (bound.T @ free)
     return free * sigmas, sigmas * np.sqrt(np.maximum(1 - (bound**2).sum(axis=1), CLEAR))
+
+
+def _groups(together: np.ndarray) -> np.ndarray:
+    """Return of rows, then of columns, a number that those share that hang together by a chain of Trues."""
+    size = sum(together.shape)
+    rows, before = np.arange(len(together)), None
+    while not np.array_equal(rows, before):
+        before = rows
+        columns = np.where(together, rows[:, None], size).min(axis=0)
+        rows = np.minimum(rows, np.where(together, columns, size).min(axis=1))
+    alone = np.arange(len(together), size)
+    return np.concatenate([rows, np.where(together.any(axis=0), columns, alone)])
 
 
 def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
