@@ -64,11 +64,13 @@ def tied(
 def _groups(together: np.ndarray) -> np.ndarray:
     """Return of rows, then of columns, a number that those share that hang together by a chain of Trues."""
     size = sum(together.shape)
-    rows, before = np.arange(len(together)), None
-    while not np.array_equal(rows, before):
-        before = rows
+    rows = np.arange(len(together))
+    while True:
         columns = np.where(together, rows[:, None], size).min(axis=0)
-        rows = np.minimum(rows, np.where(together, columns, size).min(axis=1))
+        nearer = np.minimum(rows, np.where(together, columns, size).min(axis=1))
+        if np.array_equal(nearer, rows):
+            break
+        rows = nearer
     alone = np.arange(len(together), size)
     return np.concatenate([rows, np.where(together.any(axis=0), columns, alone)])
 
