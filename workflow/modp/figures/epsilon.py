@@ -36,7 +36,9 @@ def draw(table: pd.DataFrame, title: str, peers: Mapping[str, pd.DataFrame] | No
             ratio, error = lines[f"all.{measure}"], lines[f"all.{measure}.error"].fillna(0)
             drawn = axis.errorbar(lines["epsilon"], ratio, error, color=colour, linestyle=dashes, capsize=2)
             drawn.lines[0].set(marker=style.MEASURE_MARKS[measure], markerfacecolor="white")
-        axis.plot([], [], color=style.GUIDE, linestyle=dashes, label=name)
+        axis.plot(
+            [], [], color=style.GUIDE, linestyle=dashes, marker="o", markerfacecolor="white", label=name
+        )
     axis.plot([], [], color=style.GUIDE, linestyle=":", linewidth=1, label="independent answers")
     axis.axhline(1, color=style.GUIDE, linewidth=0.9, label="bootstrap resample", zorder=0)
     axis.set(xscale="log", yscale="log")
