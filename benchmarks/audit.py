@@ -42,9 +42,9 @@ class Listening(budget.Gate):
     columns: np.ndarray
 
     def margins(self, rho):
-        counts, sigma = super().margins(rho)
-        self.heard += counts[self.columns].sum() / sigma**2
-        return counts, sigma
+        counts, sigmas = super().margins(rho)
+        self.heard += (counts / sigmas**2)[self.columns].sum()
+        return counts, sigmas
 
     def pair(self, first, second, rho):
         found, sigma = super().pair(first, second, rho)

@@ -133,7 +133,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    one = one_or_table(parser)
+    one, _ = one_or_table(parser)
     one.add_argument("name", choices=BUDGETS)
     one.add_argument("--data", nargs="*", default=[], help="name=path of a dataset YAML")
     options = parser.parse_args(arguments)

@@ -8,8 +8,10 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,8 +51,16 @@ class FailedError(RuntimeError):
     """A command that did not end well, and the end of what it printed."""
 
 
-def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> Cost:
-    """Run a command to its end, with what it prints in ``log``; raise FailedError if it fails."""
+def run(
+    command: Sequence[str | Path],
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    most: float | None = None,
+) -> Cost:
+    """Run a command to its end, with what it prints in ``log``; raise FailedError if it fails.
+
+    So does one that takes more than ``most`` wall seconds, which is stopped.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as printed:
         began = time.perf_counter()
@@ -62,9 +72,14 @@ def run(command: Sequence[str | Path], log: Path, environment: Mapping[str, str]
             stdout=printed,
             stderr=subprocess.STDOUT,
         )
+        clock = threading.Timer(most or threading.TIMEOUT_MAX, process.kill)
+        clock.start()
         _, status, used = os.wait4(process.pid, 0)
+        clock.cancel()
         wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == -signal.SIGKILL and most and wall >= most:
+        raise FailedError(f"stopped after {most / 60:g} minutes")
     if process.returncode:
         end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
         words = " ".join(map(str, command))
@@ -77,14 +92,16 @@ def modp(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "modp", *map(str, arguments)]
 
 
-def one_or_table(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Declare two commands: to measure one thing, whose parser is returned, and to gather what was."""
+def one_or_table(
+    parser: argparse.ArgumentParser,
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Declare two commands, and return their parsers: to measure one thing, and to gather what was."""
     commands = parser.add_subparsers(dest="command", required=True)
     one, table = commands.add_parser("measure"), commands.add_parser("table")
     table.add_argument("files", nargs="+", type=Path)
     for command in (one, table):
         command.add_argument("--out", type=Path, required=True)
-    return one
+    return one, table
 
 
 def keep(out: Path, row: dict[str, Any], printed: Callable[[list[dict[str, Any]]], str]) -> None:

@@ -253,7 +253,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    one = one_or_table(parser)
+    one, _ = one_or_table(parser)
     one.add_argument("name")
     for what in ("records", "holdout", "codebook"):
         one.add_argument(f"--{what}", type=Path, required=True)

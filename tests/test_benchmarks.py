@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, codes_of, records_of
 
+from modp.measures.variation import KEYS
 from modp.pipeline.params import DATA_OF_BENCHMARKS
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -17,7 +20,9 @@ import budgets
 import gpu
 import made
 import measured
+import others_dp
 import peers
+import peers_dp
 import work
 from measured import Cost
 
@@ -106,6 +111,58 @@ def test_the_tree_keeps_the_pairs_that_it_hangs_on():
 def test_copies_of_people_who_are_alone_are_counted_others_are_not():
     people = np.array([[0, 1], [0, 1], [2, 3]], np.int16)
     assert peers.exactly(np.array([[0, 1], [2, 3], [2, 3], [9, 9]], np.int16), people) == 0.5
+
+
+def test_a_command_that_takes_too_long_is_stopped(tmp_path):
+    with pytest.raises(measured.FailedError, match="stopped after 0.005 minutes"):
+        measured.run([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path / "log", most=0.3)
+
+
+@pytest.mark.parametrize(("rho", "choices"), [(0.0305, 23), (0.02, 23), (1.78, 37)])
+def test_what_is_left_for_choosing_pays_for_every_choice_however_it_is_rounded(rho, choices):
+    found = others_dp.affordable(rho, choices)
+    assert rho * (1 - 1e-12) < found <= rho
+    left = found / 2
+    each = (left - 0.9 * left) / choices
+    total = Fraction(0)
+    for _ in range(choices):
+        total += Fraction(others_dp.just_below(each))
+    assert total < Fraction(left - 0.9 * left)
+
+
+def test_answers_are_rounded_to_their_shares_and_stand_in_random_order():
+    rng = np.random.default_rng(1)
+    shares = np.array([2.0, 3.0, 5.0])
+    many = np.array([others_dp.whole(shares, 7, rng) for _ in range(2000)])
+    counts = (many[:, :, None] == np.arange(3)).sum(axis=1)
+    expected = 7 * shares / 10  # 1.4, 2.1, 3.5
+    assert (counts >= np.floor(expected)).all() and (counts <= np.ceil(expected) + 1).all()
+    assert counts.mean(axis=0) == pytest.approx(expected, abs=0.06)
+    assert (many == 2).mean(axis=0) == pytest.approx(np.full(7, 0.5), abs=0.06)  # nobody is first
+
+
+def test_releases_of_others_are_averaged_beside_ours_and_what_was_stopped_is_said(tmp_path):
+    def line(method, epsilon, median, said=""):
+        values = dict.fromkeys(KEYS, median) | {"tables": 23, "wall": 60.0, "processor": 90.0}
+        row = {"method": method, "epsilon": epsilon, "machine": "a machine", "said": said}
+        return row | ({} if said else values)
+
+    rows = [line("mst", 1.0, 4.0), line("mst", 1.0, 5.0), line("aim", 1.0, 0, "left out: stopped")]
+    found = peers_dp.averaged(rows).set_index("method")
+    assert found.loc["mst", "all.median"] == 4.5 and found.loc["mst", "all.median.error"] == 0.5
+    assert found.loc["aim", "releases"] == 0 and found.loc["aim", "said"] == "left out: stopped"
+    files = [tmp_path / f"{number}.json" for number in range(3)]
+    for file, row in zip(files, rows, strict=True):
+        file.write_text(json.dumps(row))
+    own = {"epsilon": [1.0], "delta": [1e-5], "rho": [0.03], "releases": [5]}
+    own |= {key: [3.0] for key in KEYS} | {f"{key}.error": [0.1] for key in KEYS}
+    pd.DataFrame(own | {f"independent.{key}": [7.0] for key in KEYS}).to_parquet(tmp_path / "own_dp.parquet")
+    drawn = tmp_path / "epsilon.png"
+    peers_dp.table(tmp_path / "peers_dp.parquet", tmp_path / "own_dp.parquet", files, [drawn])
+    text = (tmp_path / "peers_dp.md").read_text()
+    assert "| MST | 1 | 2 | 4.50 ± 0.50 |" in text and "| own_dp | 1 | 5 | 3.00 ± 0.10 |" in text
+    assert "left out: stopped" in text and drawn.read_bytes().startswith(b"\x89PNG")
+    assert len(pd.read_parquet(tmp_path / "peers_dp.parquet")) == 3
 
 
 def test_a_method_whose_environment_is_lacking_is_left_out_with_a_sentence(tmp_path):

@@ -92,16 +92,22 @@ def test_answers_are_the_true_counts_with_the_noise_that_was_paid_for():
     margins, pairs = [], []
     for seed in range(600):
         door = gate(2 * rho, seed)
-        counts, margin_sigma = door.margins(rho)
+        counts, margin_sigmas = door.margins(rho)
         table, pair_sigma = door.pair(0, 1, rho)
         margins.append(counts - np.diag(COUNTS))
         pairs.append(table - budget.interaction(COUNTS[:2, 2:].astype(float)))
         assert door.left == 0
-    # One record is in one cell of each of two one-way tables: sensitivity √2. In a table of 2 by 3 it changes
-    # the interaction by √f, f = 1/2 · 2/3; and of noise of that size a share of f is left in a cell.
-    assert margin_sigma == pytest.approx(math.sqrt(2 / (2 * rho)))
+    # One record is in one cell of each one-way table; they get 2/5 and 3/5 of the price. In a table of 2 by 3
+    # it changes the interaction by √f, f = 1/2 · 2/3; of noise of that size a share of f is left in a cell.
+    assert margin_sigmas == pytest.approx(
+        np.repeat(np.sqrt([5 / (4 * float(rho)), 5 / (6 * float(rho))]), [2, 3])
+    )
     assert pair_sigma == pytest.approx(math.sqrt(1 / 3 / (2 * rho)))
-    for found, sigma in ((np.array(margins), margin_sigma), (np.array(pairs), pair_sigma / math.sqrt(3))):
+    for found, sigma in (
+        (np.array(margins)[:, :2], margin_sigmas[0]),
+        (np.array(margins)[:, 2:], margin_sigmas[-1]),
+        (np.array(pairs), pair_sigma / math.sqrt(3)),
+    ):
         assert found.std() == pytest.approx(sigma, rel=0.06)
         assert np.abs(found.mean(axis=0)).max() < 5 * sigma / math.sqrt(len(found))
 
@@ -188,7 +194,7 @@ def test_a_spent_budget_buys_nothing_more(what):
     }[what]
     with pytest.raises(InputError, match="budget is spent"):
         ask()
-    assert len(door.ledger) == 1
+    assert [line.asked for line in door.ledger] == ["one-way table 0", "one-way table 1"]
 
 
 def test_nothing_is_free():

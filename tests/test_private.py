@@ -201,6 +201,21 @@ def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
     assert found[2] == pytest.approx(1000, rel=0.03) and found[3] == pytest.approx(7, rel=0.03)
 
 
+def test_counts_are_tied_by_their_sums_and_by_groups_that_exclude_each_other():
+    # Two questions of three answers: 0 goes with 0 alone, 1 and 2 with 1 and 2. Of 10 and 16 with σ 1 and 2
+    # the weighted mean is 11.2, with σ² 4/5; so of the other groups' sums, 28 and 32, σ² 2 and 8: 28.8.
+    starts, excluded = np.array([0, 3, 6]), np.zeros((6, 6), bool)
+    excluded[0, 4:] = excluded[1:3, 3] = True
+    excluded |= excluded.T
+    counts, sigmas = np.array([10.0, 14, 14, 16, 12, 20]), np.array([1.0, 1, 1, 2, 2, 2])
+    found, left = estimates.tied(counts, sigmas, excluded, starts)
+    assert found == pytest.approx([11.2, 14.4, 14.4, 11.2, 10.4, 18.4])
+    assert left[[0, 3]] == pytest.approx(0.8**0.5)
+    free, _ = estimates.tied(counts, sigmas, np.zeros((6, 6), bool), starts)
+    assert free[:3].sum() == pytest.approx(free[3:].sum()) == pytest.approx(40)
+    assert estimates.tied(found, sigmas, excluded, starts)[0] == pytest.approx(found)
+
+
 def test_a_noisy_table_is_shifted_to_its_margins_by_hand():
     table = np.array([[3.0, 1], [2, 4]])
     # Rows are off by +2 and 0, columns by +1 and +1, all by +2: each cell gets 2/2 or 0, + 1/2, - 2/4.
@@ -234,6 +249,16 @@ def test_a_step_of_em_by_hand_and_nothing_is_learnt_of_pairs_without_answers():
     spreads.learn(weights, information)
     assert spreads.variances[0, 1] == spreads.variances[1, 0] == pytest.approx(1.25)
     assert spreads.variances[0, 2] == 1
+
+
+def test_the_more_a_budget_buys_the_more_pair_tables_share_it():
+    rho = 1 / 2  # one table with noise of σ 1
+    assert release.borne(release.PAIRS_AT, rho) == release.PAIRS
+    assert release.borne(4 * release.PAIRS_AT, rho) == pytest.approx(release.PAIRS * 4**release.PAIRS_POWER)
+    assert release.borne(1000, 4 * rho) == pytest.approx(release.borne(2000, rho))
+    records = correlated(3000)
+    tables = [len(released(records, e, changed(QUICK, pairs=None))[0].history) - 1 for e in (0.01, 50.0)]
+    assert tables[0] < tables[1] == len(list(itertools.combinations(records.codebook.names, 2)))
 
 
 def test_one_question_has_no_pairs():

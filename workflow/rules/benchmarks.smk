@@ -58,7 +58,7 @@ rule peer_environment:
     log:
         "logs/peers/{peer}.log",
     wildcard_constraints:
-        peer=one_of(OTHERS),
+        peer=one_of([*OTHERS, "mbi"]),
     params:
         folder=lambda w, output: Path(output[0]).parent,
     shell:
@@ -105,3 +105,59 @@ rule peers:
         f"{LOGS}/peers/table.log",
     shell:
         "python {input.script:q} table {input.measured:q} --out {output.table:q} 2>&1 | tee {log:q}"
+
+
+# Others with a formal guarantee beside this project's, at the same budgets: snakemake peers_dp --cores 2
+PEERS_DP = f"{RESULTS}/peers_dp"
+PEER_RELEASES = {"mst": 3, "aim": 1}
+EPSILONS = [str(value) for value in PARAMS.grids.epsilons]
+
+
+rule peer_dp:
+    """Release once by one method at one ε, and measure that; stop it after ten minutes."""
+    input:
+        script=where.at_hand("benchmarks/peers_dp.py"),
+        scripts=[where.at_hand(f"benchmarks/{name}") for name in ("measured.py", "others_dp.py")],
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        state=".peers/mbi/state.txt",
+    output:
+        f"{PEERS_DP}/{{peer}}_{{epsilon}}_{{number}}.json",
+    log:
+        f"{LOGS}/peers_dp/{{peer}}_{{epsilon}}_{{number}}.log",
+    wildcard_constraints:
+        peer=one_of(PEER_RELEASES),
+        epsilon=one_of(EPSILONS),
+        number=r"\d+",
+    threads: whole_machine
+    resources:
+        mem_mb=8000,
+        runtime=30,
+    params:
+        delta=[PARAMS.models[name].delta for name in GUARANTEED[:1]],
+    shell:
+        "python {input.script:q} measure {wildcards.peer} --epsilon {wildcards.epsilon}"
+        " --delta {params.delta} --records {input.records:q} --codebook {input.codebook:q}"
+        " --state {input.state:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule peers_dp:
+    """Print and draw all methods with a guarantee along ε."""
+    input:
+        script=where.at_hand("benchmarks/peers_dp.py"),
+        own=expand(rules.epsilon_of.output.table, model=GUARANTEED[:1]),
+        measured=[
+            f"{PEERS_DP}/{peer}_{epsilon}_{number}.json"
+            for peer, releases in PEER_RELEASES.items()
+            for epsilon in EPSILONS
+            for number in range(1, releases + 1)
+        ],
+    output:
+        table=f"{PEERS_DP}/peers_dp.parquet",
+        text=f"{PEERS_DP}/peers_dp.md",
+        figure=[f"{PEERS_DP}/epsilon.png", f"{PEERS_DP}/epsilon.pdf"],
+    log:
+        f"{LOGS}/peers_dp/table.log",
+    shell:
+        "python {input.script:q} table {input.measured:q} --own {input.own:q}"
+        " --figures {output.figure:q} --out {output.table:q} 2>&1 | tee {log:q}"

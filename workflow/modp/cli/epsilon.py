@@ -17,7 +17,6 @@ from modp.measures import variation
 from modp.models.private.fitting import spent
 from modp.models.private.recipe import PrivateRecipe
 from modp.pums.where import Dataset
-from modp.survey.records import Records
 
 RELEASES = BOOTSTRAPS = 5
 
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     rng = seeds.generator(options.seed, "epsilon", "bootstrap")
     ideal = variation.ideal(records, BOOTSTRAPS, rng, options.threads)
     shuffled = records.of(independent.shuffled(records.codes, rng))
-    apart = _measured(records, shuffled, ideal, options.threads)
+    apart = variation.multiples(variation.nearness(records, shuffled, options.threads), ideal)
     lines = []
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateRecipe, f"model {options.name}")
@@ -49,7 +48,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
             name = f"{options.name}, epsilon {value:g}, release {number}"
             work = replace(work_of(options, log), name=name, public=public)
             released, gate = spent(records, recipe, work)
-            found.append(_measured(records, records.of(released.codes), ideal, options.threads))
+            measured = variation.nearness(records, records.of(released.codes), options.threads)
+            found.append(variation.multiples(measured, ideal))
         means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(RELEASES)
         line = {"epsilon": value, "delta": recipe.delta, "rho": float(gate.rho), "releases": RELEASES}
         for key, mean, error, far in zip(variation.KEYS, means, errors, apart, strict=True):
@@ -65,10 +65,3 @@ def run(options: argparse.Namespace, log: Log) -> None:
     for target in options.out:
         with written(target) as path:
             style.save(figure, path)
-
-
-def _measured(true: Records, other: Records, ideal: np.ndarray, threads: int) -> np.ndarray:
-    """Measures in the order of ``KEYS``: those of d as multiples of a bootstrap's, the others themselves."""
-    measured = variation.nearness(true, other, threads)
-    of_d = np.array(["tvd" not in key for key in variation.KEYS])
-    return np.where(of_d, measured / np.where(of_d, ideal, 1), measured)

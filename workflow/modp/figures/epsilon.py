@@ -1,5 +1,7 @@
 """How close a private model comes, against the epsilon of its guarantee."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -9,7 +11,10 @@ from modp.figures import style
 TICKS = (0.5, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 
-def draw(table: pd.DataFrame, title: str) -> Figure:
+PEER_LINES = ("--", "-.")
+
+
+def draw(table: pd.DataFrame, title: str, peers: Mapping[str, pd.DataFrame] | None = None) -> Figure:
     """Draw the three measures of d as multiples of a bootstrap resample's against ε, both on log axes.
 
     Parameters
@@ -17,6 +22,7 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
     table : columns epsilon and delta; all.median, all.mean_abs and all.rms, means over releases, as ratios;
         all.median.error …, their standard errors; and independent.all.median …, the ratios of records whose
         answers are independent
+    peers : other methods by name, with the same columns but the last; each drawn in its own kind of line
     """
     figure, axis = style.single(title, 0.75)
     for measure, name in style.MEASURE_NAMES.items():
@@ -25,6 +31,14 @@ def draw(table: pd.DataFrame, title: str) -> Figure:
         ratio, error = table[f"all.{measure}"], table[f"all.{measure}.error"]
         axis.errorbar(table["epsilon"], ratio, error, marker=mark, color=colour, label=name, capsize=2)
         axis.axhline(table[f"independent.all.{measure}"].iloc[0], color=colour, linestyle=":", linewidth=1)
+    for (name, lines), dashes in zip((peers or {}).items(), PEER_LINES, strict=False):
+        for measure, colour in style.MEASURE_COLOURS.items():
+            ratio, error = lines[f"all.{measure}"], lines[f"all.{measure}.error"].fillna(0)
+            drawn = axis.errorbar(lines["epsilon"], ratio, error, color=colour, linestyle=dashes, capsize=2)
+            drawn.lines[0].set(marker=style.MEASURE_MARKS[measure], markerfacecolor="white")
+        axis.plot(
+            [], [], color=style.GUIDE, linestyle=dashes, marker="o", markerfacecolor="white", label=name
+        )
     axis.plot([], [], color=style.GUIDE, linestyle=":", linewidth=1, label="independent answers")
     axis.axhline(1, color=style.GUIDE, linewidth=0.9, label="bootstrap resample", zorder=0)
     axis.set(xscale="log", yscale="log")

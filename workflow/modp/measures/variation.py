@@ -58,6 +58,12 @@ def nearness(true: Records, other: Records, threads: int = 1) -> np.ndarray:
     return np.array([*itertools.chain(*of_d), pair, three])
 
 
+def multiples(measured: np.ndarray, ideal: np.ndarray) -> np.ndarray:
+    """Return measures in the order of ``KEYS``: of d as multiples of the ideal's, the others themselves."""
+    of_d = np.array(["tvd" not in key for key in KEYS])
+    return np.where(of_d, measured / np.where(of_d, ideal, 1), measured)
+
+
 def ideal(true: Records, bootstraps: int, rng: np.random.Generator, threads: int = 1) -> np.ndarray:
     """Return the mean :func:`nearness` of bootstrap resamples."""
     n = len(true)

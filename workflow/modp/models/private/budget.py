@@ -92,17 +92,22 @@ class Gate:
         self.rho = self.left = Fraction(rho)
         self.ledger: list[Spent] = []
 
-    def margins(self, rho: Fraction) -> tuple[np.ndarray, float]:
+    def margins(self, rho: Fraction) -> tuple[np.ndarray, np.ndarray]:
         """Count every question's answers.
 
-        One record is in one cell of each of Q tables: an L2 sensitivity of √Q.
+        One record is in one cell of each table: an L2 sensitivity of 1. Each is paid for in proportion to its
+        categories: the more there are, the rarer they are, and the more cells of other tables hang on them.
 
         Returns
         -------
         counts : int64 (K,), with noise, so they may be negative
-        sigma : standard deviation of the noise in each
+        sigmas : float64 (K,), standard deviation of the noise in each
         """
-        return self._measured("all one-way tables", np.diag(self._counts), len(self._blocks), rho)
+        counts, sigmas = np.diag(self._counts).copy(), np.empty(len(self._counts))
+        for q, block in enumerate(self._blocks):
+            share = rho * Fraction(block.stop - block.start, len(counts))
+            counts[block], sigmas[block] = self._measured(f"one-way table {q}", counts[block], 1, share)
+        return counts, sigmas
 
     def pair(self, first: int, second: int, rho: Fraction) -> tuple[np.ndarray, float]:
         """Measure the interaction of two questions: their pair table less what its row and column sums say.

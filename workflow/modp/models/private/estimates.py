@@ -1,5 +1,6 @@
 """What noisy answers say, as numbers without a model: counts, tables, and how much to trust them."""
 
+import itertools
 import math
 
 import numpy as np
@@ -15,15 +16,71 @@ MOST = 2.0
 DEGREES = 3.0
 """Of freedom of the prior of weights, Student's distribution."""
 
+CLEAR = 1e-9
+"""Part of the largest eigenvalue, or of a variance, below which there is none."""
+
 ROUNDS = 10
 """Of the estimate of a spread, by weights that depend on it."""
+
+
+COMMONNESS = 0.75
+"""The prior's density of a count goes as the count to this less one: between uniform in it, 1, and in its
+logarithm, 0."""
+
+
+def tied(
+    counts: np.ndarray, sigmas: np.ndarray, excluded: np.ndarray, block_starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy one-way counts made to agree where stated rules say that they must, and their σ.
+
+    Every question's counts have one sum. More follows from the rules: where answers that go with each other
+    fall apart into groups that exclude each other, as "not asked" and the rest, as many records give one of
+    a group's answers to one question as to the other. Of all counts that fulfil this, those nearest by
+    weighted least squares: the best unbiased linear estimates.
+
+    Parameters
+    ----------
+    counts, sigmas : shape (K,)
+    excluded : bool (K, K), symmetric: pairs of answers that stated rules exclude
+    block_starts : shape (Q + 1,)
+    """
+    size = len(counts)
+    blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
+    gram = np.zeros((size, size))  # of the constraints, each a row of +σ and -σ
+    for one, other in itertools.combinations(blocks, 2):
+        a, b = one.stop - one.start, other.stop - other.start
+        group = _groups(~excluded[one, other])
+        rows = (group == np.unique(group)[:, None]) * np.repeat([1.0, -1.0], [a, b])
+        at = np.r_[one, other]
+        rows *= sigmas[at]
+        gram[np.ix_(at, at)] += rows.T @ rows
+    values, vectors = np.linalg.eigh(gram)
+    bound = vectors[:, values > CLEAR * values[-1]]
+    free = counts / sigmas
+    free = free - bound @ (bound.T @ free)
+    return free * sigmas, sigmas * np.sqrt(np.maximum(1 - (bound**2).sum(axis=1), CLEAR))
+
+
+def _groups(together: np.ndarray) -> np.ndarray:
+    """Return of rows, then of columns, a number that those share that hang together by a chain of Trues."""
+    size = sum(together.shape)
+    rows = np.arange(len(together))
+    while True:
+        columns = np.where(together, rows[:, None], size).min(axis=0)
+        nearer = np.minimum(rows, np.where(together, columns, size).min(axis=1))
+        if np.array_equal(nearer, rows):
+            break
+        rows = nearer
+    alone = np.arange(len(together), size)
+    return np.concatenate([rows, np.where(together.any(axis=0), columns, alone)])
 
 
 def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
     """Return the posterior medians of counts that were measured with normal noise.
 
-    The prior of ln(count + 1) is uniform from no record to all of them, so that a rare category stays rare
-    and none is negative; the posterior median makes the mean size of the log discrepancy d least.
+    The prior's density goes as (count + 1) to the power ``COMMONNESS`` - 1, from no record to all of them, so
+    that a rare category stays rare and none is negative; the posterior median makes the mean size of the log
+    discrepancy d least.
 
     Parameters
     ----------
@@ -39,7 +96,7 @@ def positive(counts: np.ndarray, sigmas: np.ndarray, n: float) -> np.ndarray:
     grid = np.sort(np.hstack([np.broadcast_to(wide, (len(counts), len(wide))), near]), axis=1)
     logs = np.log1p(grid)
     middles = (logs[:, 1:] + logs[:, :-1]) / 2
-    prior = np.diff(np.hstack([logs[:, :1], middles, logs[:, -1:]]), axis=1)
+    prior = np.diff(np.hstack([logs[:, :1], middles, logs[:, -1:]]), axis=1) * (grid + 1) ** COMMONNESS
     log_likelihood = -((counts[:, None] - grid) ** 2) / (2 * sigmas[:, None] ** 2)
     posterior = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
     cumulative = np.cumsum(posterior, axis=1) / posterior.sum(axis=1, keepdims=True)

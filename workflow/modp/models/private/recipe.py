@@ -15,7 +15,7 @@ class Spending(Strict):
     """On what a budget is spent: which pair tables, how many, and the chains that help to choose them."""
 
     selection: Selection = "adaptive"
-    pairs: float = Field(default=3.0, gt=0)
+    pairs: float | None = Field(default=None, gt=0)
     chains: int = Field(default=6000, ge=100)
 
 
@@ -25,7 +25,8 @@ class PrivateRecipe(Recipe, Spending):
     With or without any one record the released table and the model are nearly as likely to come out the
     way they did: (``epsilon``, ``delta``)-differential privacy. ``selection`` says which pair tables are
     measured: ``adaptive`` measures, one after the other, those that the model gets wrong, ``pairs`` times as
-    many as there are questions; ``uniform`` and ``proportional`` measure all. Category lists and stated
+    many as there are questions, or as many as the budget and the records bear; ``uniform`` and
+    ``proportional`` measure all. Category lists and stated
     structural zeros are taken to be public. Decile edges come from the true records, so that a question set
     with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
     another year's file for instance. ``noise: secret`` draws the noise from the operating system's

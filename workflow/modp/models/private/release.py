@@ -21,7 +21,7 @@ from modp.base import seeds
 from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.budget import Gate, interaction
-from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of
+from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of, tied
 from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
@@ -36,8 +36,9 @@ class Settings(Spending):
         absolute errors least; ``adaptive`` those that the model gets wrong
     margins : share of the budget for one-way tables
     choices : share for choosing pairs, if they are chosen
-    pairs : how many pairs are chosen, in multiples of the number of questions
-    at_once : how many are chosen between two fits
+    pairs : how many pairs are chosen, in multiples of the number of questions; None for :func:`borne`
+    at_once : how many at least are chosen between two fits
+    fits : how many at most there are between choices
     sweeps : between two choices
     margin_step, pair_step, rare_power, most_pair_step, momentum : as in
         :class:`modp.models.stationary.matching.Settings`
@@ -52,6 +53,7 @@ class Settings(Spending):
     margins: Fraction = Fraction(35, 100)
     choices: Fraction = Fraction(1, 10)
     at_once: int = 3
+    fits: int = 40
     margin_step: float = 0.2
     pair_step: float = 2.5
     most_pair_step: float = 0.3
@@ -62,6 +64,10 @@ class Settings(Spending):
     last_steps: tuple[float, ...] = (1.0, 1.0, 1.0, 0.3, 0.1)
     exchanges: int = 3
 
+
+PAIRS, PAIRS_AT, PAIRS_POWER = 3.0, 7000.0, 0.5
+"""Pairs to measure a question, where the budget would buy one table with noise of so small a part of all
+records; and the power by which they grow with that."""
 
 MOST_CHANGE = 1.0
 """Bound of a Newton step of a weight, before it is shortened."""
@@ -82,7 +88,7 @@ class Measured:
 
     first, second : questions, -1 for all one-way tables
     rho : what it cost, with the choice
-    sigma : standard deviation of each count's noise
+    sigma : standard deviation of each count's noise; of one-way tables, the root of the mean variance
     surprise : mean absolute difference of the noisy table and the model before it, in units of the noise's
         own; about 1 means that nothing new was learnt
     """
@@ -135,9 +141,10 @@ def release(
         raise ValueError("pairs need at least two questions")
     fitting = _Fitting(block_starts, excluded, settings, seed, threads)
     total = gate.left
-    counts, sigma = gate.margins(settings.margins * total)
-    fitting.begin(counts, sigma, start)
-    fitting.tell(Measured(-1, -1, float(settings.margins * total), sigma, 1.0), report)
+    counts, sigmas = gate.margins(settings.margins * total)
+    fitting.begin(counts, sigmas, start)
+    typical = math.sqrt(np.mean(sigmas**2))
+    fitting.tell(Measured(-1, -1, float(settings.margins * total), typical, 1.0), report)
     if settings.selection == "adaptive":
         _adaptive(gate, fitting, total, report)
     else:
@@ -154,14 +161,26 @@ def _all_pairs(gate: Gate, fitting: "_Fitting", report: Callable[[Measured], Non
         fitting.measure(gate, q, r, left * weight / sum(weights), Fraction(0), report)
 
 
+def borne(n: float, rho: float) -> float:
+    """Return how many pair tables a question it is best to measure of n records with a budget of ρ.
+
+    Of few tables each has little noise, and those not measured are wrong; of many it is the other way round.
+    With m tables the noise goes as √m. What is found on one data set (docs/results.md) is taken to hold for
+    all of the same ratio of n to the noise of a single table.
+    """
+    return PAIRS * (n * math.sqrt(2 * rho) / PAIRS_AT) ** PAIRS_POWER
+
+
 def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable[[Measured], None]) -> None:
     settings, sizes = fitting.settings, np.diff(fitting.block_starts)
-    rounds = min(len(fitting.pairs), max(1, round(settings.pairs * len(sizes))))
+    pairs = borne(fitting.n, float(total)) if settings.pairs is None else settings.pairs
+    rounds = min(len(fitting.pairs), max(1, round(pairs * len(sizes))))
+    at_once = max(settings.at_once, math.ceil(rounds / settings.fits))
     choice = settings.choices * total / rounds
     table = gate.left / rounds - choice
     sigma = 1 / math.sqrt(2 * float(table))
     for number in range(rounds):
-        if number % settings.at_once == 0:
+        if number % at_once == 0:
             fitting.sweep(settings.sweeps)
         free = [pair for pair in fitting.pairs if pair not in fitting.measured]
         kept = np.array([sizes[q] * sizes[r] * kept_of_noise(sizes[q], sizes[r]) for q, r in free])
@@ -188,12 +207,11 @@ class _Fitting:
         self.excluded, self.number = np.asarray(excluded, bool), 0
         self.history: list[Measured] = []
 
-    def begin(self, counts: np.ndarray, sigma: float, start: Start | None) -> None:
+    def begin(self, counts: np.ndarray, sigmas: np.ndarray, start: Start | None) -> None:
         """Take up the one-way tables; start chains from them, or from a public model."""
-        totals = [counts[block].sum() for block in self.blocks]
-        weights = 1 / np.diff(self.block_starts)
-        self.n = max(float(np.average(totals, weights=weights)), 1.0)
-        self.margins = np.maximum(positive(counts, np.full(len(counts), sigma), self.n), 0.5)
+        counts, sigmas = tied(counts, sigmas, self.excluded, self.block_starts)
+        self.n = max(float(counts[self.blocks[0]].sum()), 1.0)
+        self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
         for block in self.blocks:
             self.margins[block] *= self.n / self.margins[block].sum()
         size, questions = len(counts), len(self.blocks)
