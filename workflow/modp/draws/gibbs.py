@@ -68,7 +68,7 @@ class Rows(NamedTuple):
 
 
 def _adder(together):
-    """Return what adds up rows for so many records at a time, each of which is a chain of additions by itself.
+    """Return what adds up rows for so many records at a time.
 
     One addition waits for the one before it; those of other records, and of lanes beside, do not.
     """
@@ -337,7 +337,10 @@ def residual_columns(codes, chosen, step, starts, rows, first, last, out):
     """
     numbers, terms, size = rows.numbers, rows.terms, starts[-1]
     scores = np.empty((TOGETHER, rows.widths.max()), np.float32)
-    odds, rest = np.empty(rows.widths.max(), np.float32), np.empty(SUMMED_AT_ONCE * rows.widths.max(), np.float32)
+    odds, rest = (
+        np.empty(rows.widths.max(), np.float32),
+        np.empty(SUMMED_AT_ONCE * rows.widths.max(), np.float32),
+    )
     total = np.empty(size * rows.widths.max(), np.float32)
     answers = _answers(codes, chosen, starts)
     for q in range(first, last):
