@@ -555,8 +555,11 @@ class _Matching:
         scales = tuple(len(swept.codes) / max(len(half), 1) for half in halves)
         tables, cells = zip(*counted, strict=True)
         pairs_found = passes.deviations(tables, scales, self.target, self.pulled, self.free, self.threads)
-        row = (each[None] for each in (self.target_cells, self.pulled_cells, self.free_cells))
-        cells_found = passes.deviations(tuple(each[None] for each in cells), scales, *row, 1)
+        wanted, pulled, free = (
+            each[None] for each in (self.target_cells, self.pulled_cells, self.free_cells)
+        )
+        rows = tuple(each[None] for each in cells)
+        cells_found = passes.deviations(rows, scales, wanted, pulled, free, 1)
         squares, products = (np.concatenate(both) for both in zip(pairs_found, cells_found, strict=True))
         line = Iteration(
             level,

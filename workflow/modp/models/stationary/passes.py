@@ -78,8 +78,8 @@ def _ascend(w, mean, square, residuals, free, begin, end, scale, rate, first, se
 
 
 def deviations(
-    halves: tuple[np.ndarray, np.ndarray],
-    scales: tuple[float, float],
+    halves: tuple[np.ndarray, ...],
+    scales: tuple[float, ...],
     target: np.ndarray,
     pulled: np.ndarray,
     free: np.ndarray,
@@ -89,7 +89,7 @@ def deviations(
 
     Parameters
     ----------
-    halves : integers (rows, columns), and so
+    halves : two, integers (rows, columns), and so
     target, pulled, free : and bool
     scales : what makes each half's counts those of all
 
