@@ -47,6 +47,9 @@ held out, and attackers tell the two apart more often.
 LEARNT_EVERY = 10
 """Iterations after which a prior is learnt anew, and weights are centred."""
 
+MOST_TO_START = 250_000
+"""Records that the pseudo-likelihood, where a fit only starts, passes over; drawn at random if there are more."""
+
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
 
@@ -198,6 +201,9 @@ def fit(
         model = replace(model, w=toward.w, c=toward.c)
     elif start is None:
         free = free_cells(true, model, settings.rare)
+        if len(sample) > MOST_TO_START:
+            rng = seeds.generator(seed, "stationary", "start of")
+            sample = sample[np.sort(rng.permutation(len(sample))[:MOST_TO_START])]
         model = pseudo_likelihood(model, sample, settings, seed, threads, free)
     mean = None if toward is None else toward.w
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
