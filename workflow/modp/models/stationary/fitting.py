@@ -118,7 +118,6 @@ class _Checkpoint:
     def keep(self, state: matching.State) -> None:
         """Write the state if the last one is older than some seconds."""
         if self.path and time.monotonic() - self.saved >= CHECKPOINT_S:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             matching.save_state(self.path, self.of, state)
             self.saved = time.monotonic()
 

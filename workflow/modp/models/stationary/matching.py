@@ -48,7 +48,7 @@ LEARNT_EVERY = 10
 """Iterations after which a prior is learnt anew, and weights are centred."""
 
 MOST_TO_START = 250_000
-"""Records that the pseudo-likelihood, where a fit only starts, passes over; drawn at random if there are more."""
+"""Records that the pseudo-likelihood passes over, where a fit only starts; at random if there are more."""
 
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
