@@ -50,8 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
 
         reason = without_room(failure)
         if reason is not None:
-            what = getattr(failure, "filename", None) or "a file"
-            log(f"error in {wanted}: {what} cannot be written: {reason}; make room there and run again")
+            path = getattr(failure, "filename", None) or "a file"
+            log(f"error in {wanted}: {path} cannot be written: {reason}; make room there and run again")
             return 1
         faulty = damaged(files_of(options))
         if not faulty:
