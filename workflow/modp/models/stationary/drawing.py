@@ -181,15 +181,18 @@ def _balanced(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose ``size`` records among these and later ones of their chains; say also whose chain each is."""
     n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
-    states, kept = [(swept, bits)], np.clip(POOL // max(n, 1), *POOLED)
+    kept = int(np.clip(POOL // max(n, 1), *POOLED))
+    # One place for all states, of which there is no room for two where records are millions.
+    drawn, every_bits = np.empty((kept * n, swept.shape[1]), swept.dtype), np.empty(kept * n, bits.dtype)
+    drawn[:n], every_bits[:n] = swept, bits
     expected = counts(swept, starts, work.threads).astype(float)
     for number in range(1, STATES):
         key = seeds.integer(work.seed, "pool", work.name, str(number))
         swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
         expected += counts(swept, starts, work.threads)
         if number < kept:
-            states.append((swept, bits))
-    drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
+            own = slice(number * n, (number + 1) * n)
+            drawn[own], every_bits[own] = swept, bits
     rng = seeds.generator(work.seed, "balanced", work.name)
     rows = balanced.chosen(drawn, expected / STATES * (size / n), size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
