@@ -110,7 +110,7 @@ class _Checkpoint:
         toward = work.toward.w if isinstance(work.toward, Stationary) else None
         for data in (records.codes, toward, work.weights):
             if data is not None:
-                digest.update(np.ascontiguousarray(data))
+                digest.update(np.ascontiguousarray(data).data)
         self.of = digest.hexdigest()
         self.saved = time.monotonic()
 
