@@ -89,7 +89,7 @@ MEASURED = {
         (3_000_000, 35, 262): 1831,
     },
 }
-"""By benchmarks/memory.py: records, questions, categories -> megabytes at the peak."""
+"""By benchmarks/memory.py and benchmarks/rows.py: records, questions, categories -> megabytes at the peak."""
 
 
 @pytest.mark.parametrize("step", MEASURED)
