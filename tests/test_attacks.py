@@ -337,12 +337,13 @@ def test_two_other_questions_tables_are_solved_together():
 @given(three_tables())
 def test_cells_are_the_same_where_answers_are(tables):
     synthetic, people, _ = tables
-    mine, theirs = linear.cells(people, synthetic, 0)
+    found = linear.queries(people, synthetic, 0)
     others = range(1, people.shape[1])
     asked = [(q,) for q in others]
-    assert len(mine) == len(theirs) == len(asked) + len(list(itertools.combinations(others, 2)))
+    assert len(found) == len(asked) + len(list(itertools.combinations(others, 2)))
     everybody = np.concatenate([people, synthetic])
-    cells = np.concatenate([mine, theirs], axis=1)
+    cells = [query.cells(everybody) for query in found]
+    assert all(q.start <= cell.min() and cell.max() < q.end for q, cell in zip(found, cells, strict=True))
     for query, cell in zip(asked, cells, strict=False):
         answers = everybody[:, query]
         assert ((cell[:, None] == cell) == (answers[:, None] == answers).all(axis=2)).all()

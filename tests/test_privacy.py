@@ -133,13 +133,21 @@ def test_causal_rank_lies_between_the_partners_multiplicity_and_the_number_of_re
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_causal_rank_does_not_depend_on_the_chunks(monkeypatch, backwards):
+def test_causal_rank_and_agreements_do_not_depend_on_the_chunks(monkeypatch, backwards):
     rng = np.random.default_rng(5)
     true, synthetic = rng.integers(0, 4, (500, 12)), rng.integers(0, 4, (300, 12))
     record, chosen = rng.integers(0, 500, 300), rng.permutation(300)[:101]
     whole = crowds.causal_rank(true, synthetic, record, chosen, backwards)
+    again = np.tile(true, (20, 1)), np.tile(synthetic, (20, 1))
+    more = crowds.causal_rank(*again, np.tile(record, 20), chosen, backwards)
+    assert len(again[backwards]) > agreements.ROWS_AT_ONCE and more.tolist() == (20 * whole).tolist()
+    shared = (true[:30, None] == synthetic).sum(axis=2)
     monkeypatch.setattr(agreements, "PAIRS_AT_ONCE", 1700)
-    assert crowds.causal_rank(true, synthetic, record, chosen, backwards).tolist() == whole.tolist()
+    parts = list(agreements.agreements(synthetic, true[:30]))
+    assert len(parts) > 1 and np.array_equal(np.concatenate([found for _, found in parts]), shared)
+    spread = [np.bincount(row, minlength=13) for row in shared]
+    assert np.array_equal(agreements.numbers(again[1], true[:30]), 20 * np.array(spread))
+    assert np.array_equal(agreements.most(again[1], true[:30]), shared.max(axis=1))
 
 
 def test_causal_rank_of_copies_is_the_multiplicity(sample):

@@ -3,7 +3,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import codebook_of, codes_of
+from conftest import codebook_of, codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,3 +47,16 @@ def test_one_hot_has_a_single_one_in_each_block():
     codebook = codebook_of(2, 3)
     binary = records.one_hot(np.array([[1, 0], [0, 2]]), codebook.block_starts)
     assert binary.tolist() == [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
+
+
+def test_row_groups_are_read_one_after_the_other(tmp_path, monkeypatch):
+    whole = records_of(codes_of((3, 5), 25, np.random.default_rng(1)), (3, 5))
+    extra = {"record": np.ma.array(np.arange(25), mask=np.arange(25) == 21), "entropy_bits": np.ones(25)}
+    monkeypatch.setattr(records, "ROWS_AT_ONCE", 10)
+    whole.write(tmp_path / "r.parquet", extra)
+    assert pq.ParquetFile(tmp_path / "r.parquet").num_row_groups == 3
+    codes, found = records.read(tmp_path / "r.parquet", whole.codebook, ["record", "entropy_bits"])
+    assert np.array_equal(codes, whole.codes) and np.array_equal(found["entropy_bits"], np.ones(25))
+    assert np.isnan(found["record"][21]) and np.array_equal(
+        np.delete(found["record"], 21), extra["record"].compressed()
+    )

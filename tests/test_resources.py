@@ -78,13 +78,18 @@ def test_files_still_to_be_fetched_count_as_the_largest_of_their_kind(states, sp
 
 
 MEASURED = {
-    "code": {(2_000, 8, 50): 266, (2_000, 83, 500): 283, (50_000, 8, 50): 290},
+    "code": {(2_000, 8, 50): 266, (2_000, 83, 500): 283, (50_000, 8, 50): 290, (3_000_000, 35, 262): 1814},
     "fit": {(2_000, 8, 50): 432, (2_000, 83, 500): 627, (50_000, 8, 50): 298},
     "instances": {(2_000, 8, 50): 416, (2_000, 83, 500): 465},
     "draw": {(2_000, 8, 50): 280, (2_000, 83, 500): 359},
-    "measure": {(2_000, 8, 50): 286, (2_000, 83, 500): 344},
+    "measure": {
+        (2_000, 8, 50): 286,
+        (2_000, 83, 500): 344,
+        (240_000, 35, 262): 750,
+        (3_000_000, 35, 262): 1831,
+    },
 }
-"""By benchmarks/memory.py: records, questions, categories -> megabytes at the peak."""
+"""By benchmarks/memory.py and benchmarks/rows.py: records, questions, categories -> megabytes at the peak."""
 
 
 @pytest.mark.parametrize("step", MEASURED)

@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     from pathlib import Path
 
     from modp.base.errors import InputError
-    from modp.base.output import Log
+    from modp.base.output import Log, without_room
     from modp.pipeline.steps import STEPS, listed
 
     began = time.monotonic()
@@ -38,15 +38,21 @@ def main(arguments: list[str] | None = None) -> int:
             step.add_argument("--log", type=Path, help="also write messages to this file")
     options = parser.parse_args(arguments)
     assert module is not None
-    log = Log(options.log)
+    log = Log()
     try:
+        log = Log(options.log)
         module.run(options, log)
     except InputError as fault:
         log(f"error in {wanted}: {fault}")
         return 1
-    except Exception:
+    except Exception as failure:
         from modp.base.damage import damaged, files_of
 
+        reason = without_room(failure)
+        if reason is not None:
+            path = getattr(failure, "filename", None) or "a file"
+            log(f"error in {wanted}: {path} cannot be written: {reason}; make room there and run again")
+            return 1
         faulty = damaged(files_of(options))
         if not faulty:
             raise

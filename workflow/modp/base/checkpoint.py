@@ -7,6 +7,8 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from modp.base.output import written
+
 
 def save(
     path: Path, of: str, arrays: Mapping[str, Any], facts: Mapping[str, Any], save_file: Callable
@@ -19,9 +21,8 @@ def save(
     arrays : what ``save_file``, of safetensors.torch or safetensors.numpy, can write
     facts : what JSON can hold
     """
-    temporary = path.with_name(path.name + ".part")
-    save_file(dict(arrays), temporary, metadata={"modp": json.dumps({"of": of, "facts": facts})})
-    temporary.replace(path)
+    with written(path) as temporary:
+        save_file(dict(arrays), temporary, metadata={"modp": json.dumps({"of": of, "facts": facts})})
 
 
 def load(path: Path, of: str, framework: str) -> tuple[dict[str, Any], dict[str, Any]] | None:

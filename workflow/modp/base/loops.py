@@ -9,15 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 def compiled(function: Callable) -> Callable:
     """Compile a kernel that releases the interpreter's lock; keep the result where that can be.
 
+    A division by zero is what it is in NumPy: with an exception for it, loops get no vector instructions.
+
     Numba looks for a folder that it may write to beside the kernel's file, then in the user's cache. It is
     imported here, so that steps which call no kernel start without it.
     """
     from numba import njit
 
     try:
-        return njit(nogil=True, cache=True)(function)
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:
-        return njit(nogil=True)(function)
+        return njit(nogil=True, error_model="numpy")(function)
 
 
 def in_threads(work: Callable, parts: Sequence, threads: int) -> list:

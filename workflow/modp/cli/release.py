@@ -14,7 +14,7 @@ import pandas as pd
 
 from modp.base.config import check, load
 from modp.base.errors import InputError
-from modp.base.output import Log
+from modp.base.output import Log, room_for
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
 from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
 from modp.files.form import Form, TextForm, written_ending
@@ -196,14 +196,15 @@ def written_folder(page: Path, text: str) -> Iterator[Path]:
     folder = page.parent
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
-        yield part
-        (part / page.name).write_text(text, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with room_for(folder):
+        part.mkdir(parents=True)
+        try:
+            yield part
+            (part / page.name).write_text(text, encoding="utf-8")
+            shutil.rmtree(folder, ignore_errors=True)
+            part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def _of_one_table(form: Form, file: str) -> Form:

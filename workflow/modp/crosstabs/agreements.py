@@ -9,6 +9,9 @@ from modp.base.loops import compiled
 PAIRS_AT_ONCE = 1 << 24
 """Pairs of records whose shared answers are held in memory."""
 
+ROWS_AT_ONCE = 4096
+"""Rows of a table that are compared at a time, so that their counts stay in the processor's first cache."""
+
 
 def at_least(table: np.ndarray, points: np.ndarray, agreeing: np.ndarray) -> np.ndarray:
     """Return how many of a table's rows share at least so many answers with each record.
@@ -23,10 +26,24 @@ def at_least(table: np.ndarray, points: np.ndarray, agreeing: np.ndarray) -> np.
     -------
     int64 (m,): whole numbers, whatever the number of threads
     """
-    found = np.zeros(len(points), np.int64)
-    for some, shared in agreements(table, points):
-        found[some] = _at_least(shared, agreeing[some].astype(np.int16))
-    return found
+    return _at_least(*_laid_out(table, points), agreeing.astype(np.int16))
+
+
+def most(table: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return how many answers each record, of codes (m, Q), shares with that row of a table nearest to it.
+
+    int16 (m,); 0 where the table has no rows.
+    """
+    return _most(*_laid_out(table, points))
+
+
+def numbers(table: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return how many of a table's rows share 0, 1 … Q answers with each record: int64 (m, Q + 1)."""
+    return _numbers(*_laid_out(table, points))
+
+
+def _laid_out(table: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.ascontiguousarray(table.T, np.int16), np.ascontiguousarray(points, np.int16)
 
 
 def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -49,25 +66,77 @@ def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, n
 
 
 @compiled
-def _at_least(shared, agreeing):
-    """How many of each row, int64 (some,)."""
-    found = np.zeros(len(shared), np.int64)
-    for i in range(len(shared)):
-        row, least, number = shared[i], agreeing[i], 0
-        for j in range(len(row)):
-            number += row[j] >= least
-        found[i] = number
+def _taken_near(questions, first, near):
+    """Copy some of the table's rows, as many as there is room for, and return how many they are."""
+    rows = min(questions.shape[1] - first, near.shape[1])
+    near[:, :rows] = questions[:, first : first + rows]
+    return rows
+
+
+@compiled
+def _count_shared(near, answers, shared):
+    """The inner loop is over the table's rows, so that many are compared by one instruction."""
+    shared[:] = 0
+    for q in range(len(near)):
+        answer, row = answers[q], near[q]
+        for j in range(len(shared)):
+            shared[j] += np.int16(row[j] == answer)
+
+
+@compiled
+def _at_least(questions, points, agreeing):
+    """How many of the table's rows, int64 (m,): some rows at a time, that stay at hand for all points."""
+    found = np.zeros(len(points), np.int64)
+    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    for first in range(0, questions.shape[1], ROWS_AT_ONCE):
+        rows = _taken_near(questions, first, near)
+        for i in range(len(points)):
+            _count_shared(near, points[i], shared)
+            least, number = agreeing[i], 0
+            for j in range(rows):
+                number += shared[j] >= least
+            found[i] += number
+    return found
+
+
+@compiled
+def _most(questions, points):
+    """See :func:`most`."""
+    found = np.zeros(len(points), np.int16)
+    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    for first in range(0, questions.shape[1], ROWS_AT_ONCE):
+        rows = _taken_near(questions, first, near)
+        for i in range(len(points)):
+            _count_shared(near, points[i], shared)
+            largest = np.int16(0)
+            for j in range(rows):
+                largest = max(largest, shared[j])
+            found[i] = max(found[i], largest)
+    return found
+
+
+@compiled
+def _numbers(questions, points):
+    """See :func:`numbers`."""
+    found = np.zeros((len(points), len(questions) + 1), np.int64)
+    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    for first in range(0, questions.shape[1], ROWS_AT_ONCE):
+        rows = _taken_near(questions, first, near)
+        for i in range(len(points)):
+            _count_shared(near, points[i], shared)
+            for j in range(rows):
+                found[i, shared[j]] += 1
     return found
 
 
 @compiled
 def _counted(questions, points):
-    """The inner loop is over the table's rows, so that many are compared by one instruction."""
-    shared = np.zeros((len(points), questions.shape[1]), np.int16)
-    for i in range(len(points)):
-        own = shared[i]
-        for q in range(len(questions)):
-            answer, row = points[i, q], questions[q]
-            for j in range(len(own)):
-                own[j] += np.int16(row[j] == answer)
-    return shared
+    """The answers that each point shares with each of the table's rows, int16 (m, n)."""
+    found = np.empty((len(points), questions.shape[1]), np.int16)
+    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    for first in range(0, questions.shape[1], ROWS_AT_ONCE):
+        rows = _taken_near(questions, first, near)
+        for i in range(len(points)):
+            _count_shared(near, points[i], shared)
+            found[i, first : first + rows] = shared[:rows]
+    return found

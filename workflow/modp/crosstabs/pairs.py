@@ -36,15 +36,20 @@ def counts(codes: np.ndarray, block_starts: np.ndarray, threads: int = 1) -> np.
     """
     rows = np.ascontiguousarray(codes, np.int16)
     starts = np.ascontiguousarray(block_starts, np.int64)
-    step = max(COUNTED_AT_ONCE, -(-len(rows) // (4 * threads * COUNTED_AT_ONCE)) * COUNTED_AT_ONCE)
+    size = int(starts[-1])
+    # Each part has a table of its own: many of them balance threads where tables are small beside records.
+    parts = threads if size**2 > len(rows) else 4 * threads
+    step = max(COUNTED_AT_ONCE, -(-len(rows) // (parts * COUNTED_AT_ONCE)) * COUNTED_AT_ONCE)
 
     def part(start: int) -> np.ndarray:
         return _count_pairs(rows[start : start + step], starts)
 
-    upper = np.zeros((int(starts[-1]),) * 2, np.int64)
-    for some in in_threads(part, range(0, len(rows), step), threads):
+    counted = in_threads(part, range(0, len(rows), step), threads)
+    upper = counted[0] if counted else np.zeros((size, size), np.int64)
+    for some in counted[1:]:
         upper += some
-    return upper + np.triu(upper, 1).T
+    _mirror(upper)
+    return upper
 
 
 def record_sums(records: Records, cells: np.ndarray) -> np.ndarray:
@@ -98,3 +103,14 @@ def _count_pairs(codes, starts):
                     shared += _ones(left[k] & right[k])
                 counts[a, b] += np.int64(shared)
     return counts
+
+
+@compiled
+def _mirror(counts):
+    """Copy what is above the diagonal to below it, in tiles that stay at hand."""
+    size, tile = len(counts), 32
+    for first in range(0, size, tile):
+        for second in range(0, first + 1, tile):
+            for i in range(first, min(first + tile, size)):
+                for j in range(second, min(second + tile, i)):
+                    counts[i, j] = counts[j, i]

@@ -70,17 +70,17 @@ def chosen(
     if len(drawn) <= n:
         return rows
     starts = np.asarray(block_starts, np.int64)
-    columns = (drawn + starts[:-1]).astype(np.int32)
+    codes = np.ascontiguousarray(drawn, np.int16)
     excess = counts(drawn[:n], starts, threads) - expected
     weight = 1 / (expected + 1)
     tried = min(math.ceil(TRIED * n), len(drawn) - n)
     first = before = discrepancy(excess, weight)
     for number in range(1, MOST_ROUNDS + 1):
-        scores = _scored(columns[rows], (2 * excess * weight).astype(np.float32), threads)
+        scores = _scored(codes, rows, starts, (2 * excess * weight).astype(np.float32), threads)
         worst = np.argsort(-scores[:n], kind="stable")[:tried]
         best = n + np.argsort(scores[n:], kind="stable")[:tried]
         for _ in range(PAIRINGS):
-            _try_pairs(columns, rows, rng.permutation(worst), rng.permutation(best), excess, weight)
+            _try_pairs(codes, rows, starts, rng.permutation(worst), rng.permutation(best), excess, weight)
         after = discrepancy(excess, weight)
         report(number, after)
         if after <= ENOUGH * first or before - after < GAIN * before:
@@ -139,32 +139,41 @@ def discrepancy(excess: np.ndarray, weight: np.ndarray) -> float:
     return float(squares.sum() + np.trace(squares)) / 2
 
 
-def _scored(columns: np.ndarray, slope: np.ndarray, threads: int) -> np.ndarray:
-    scores = np.empty(len(columns), np.float32)
+def _scored(
+    codes: np.ndarray, rows: np.ndarray, starts: np.ndarray, slope: np.ndarray, threads: int
+) -> np.ndarray:
+    scores = np.empty(len(rows), np.float32)
 
     def part(first: int) -> None:
-        _score(columns[first : first + ROWS_AT_ONCE], slope, scores[first : first + ROWS_AT_ONCE])
+        some = slice(first, first + ROWS_AT_ONCE)
+        _score(codes, rows[some], starts, slope, scores[some])
 
-    in_threads(part, range(0, len(columns), ROWS_AT_ONCE), threads)
+    in_threads(part, range(0, len(rows), ROWS_AT_ONCE), threads)
     return scores
 
 
 @compiled
-def _score(columns, slope, scores):
-    """Sum ``slope`` over each record's cells."""
-    for i in range(len(columns)):
+def _score(codes, rows, starts, slope, scores):
+    """Sum ``slope`` over each of the rows' cells."""
+    questions = codes.shape[1]
+    columns = np.empty(questions, np.int64)
+    for i in range(len(rows)):
         total = np.float32(0)
-        for q in range(columns.shape[1]):
+        for q in range(questions):
+            columns[q] = starts[q] + codes[rows[i], q]
             for r in range(q + 1):
-                total += slope[columns[i, q], columns[i, r]]
+                total += slope[columns[q], columns[r]]
         scores[i] = total
 
 
 @compiled
-def _try_pairs(columns, rows, chosen, candidates, excess, weight):
+def _try_pairs(codes, rows, starts, chosen, candidates, excess, weight):
     """Exchange the rows at places that stand together where it lowers the discrepancy."""
+    out, new = np.empty((2, codes.shape[1]), np.int64)
     for k in range(len(chosen)):
-        out, new = columns[rows[chosen[k]]], columns[rows[candidates[k]]]
+        for q in range(len(out)):
+            out[q] = starts[q] + codes[rows[chosen[k]], q]
+            new[q] = starts[q] + codes[rows[candidates[k]], q]
         change = 0.0
         for q in range(len(out)):
             for r in range(q + 1):

@@ -19,6 +19,12 @@ from modp.base.loops import compiled
 LANES = 8
 """Categories that are treated at a time."""
 
+TOGETHER = 4
+"""Records that are."""
+
+SUMMED_AT_ONCE = 256
+"""Records whose residuals are kept at hand, for one question, before they are summed."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -61,46 +67,87 @@ class Rows(NamedTuple):
     term_starts: np.ndarray
 
 
-@intrinsic
-def add_up(typing_context, numbers, home, width, answers, terms, first, last, out):
-    """Write the sum of rows of ``width`` numbers, a multiple of ``LANES``, to ``out``.
+def _adder(together):
+    """Return what adds up rows for so many records at a time.
 
-    The rows begin, in the order in which they are added, at ``home``; at ``home`` + (a + 1) * ``width`` for
-    all ``answers`` a; and at t[0] + answers[t[2]] * t[3] + answers[t[4]] * t[5] for the rows t of ``terms``
-    from ``first`` to before ``last``.
-
-    ``numbers`` and ``out`` are float32, ``answers`` int32, and ``terms`` int64 of six columns.
+    One addition waits for the one before it; those of other records, and of lanes beside, do not.
     """
 
-    def generate(context, builder, signature, arguments):
-        questions = context.make_array(signature.args[3])(context, builder, arguments[3]).nitems
-        numbers, home, width, answers, terms, first, last, out = _arguments(
-            context, builder, signature, arguments
-        )
-        total = cgutils.alloca_once(builder, FLOATS)
+    @intrinsic
+    def add_up(typing_context, numbers, home, width, answers, terms, first, last, out):
+        def generate(context, builder, signature, arguments):
+            sizes = [
+                builder.sdiv(context.make_array(signature.args[n])(context, builder, arguments[n]).nitems, by)
+                for n, by in ((3, INDEX(together)), (7, INDEX(together)))
+            ]
+            questions, room = sizes
+            numbers, home, width, answers, terms, first, last, out = _arguments(
+                context, builder, signature, arguments
+            )
+            totals = [[cgutils.alloca_once(builder, FLOATS) for _ in range(2)] for _ in range(together)]
 
-        def add(place):
-            more = builder.load(_lanes(builder, numbers, place), align=4)
-            builder.store(builder.fadd(builder.load(total), more), total)
+            def load(place):
+                return builder.load(_lanes(builder, numbers, place), align=4)
 
-        def answer(question):
-            return builder.sext(builder.load(builder.gep(answers, [question])), INDEX)
+            def add(totals, place, vectors):
+                for vector in range(vectors):
+                    more = load(builder.add(place, INDEX(vector * LANES)))
+                    builder.store(builder.fadd(builder.load(totals[vector]), more), totals[vector])
 
-        with _shifts(builder, width) as shift:
-            here = builder.add(home, shift)
-            builder.store(builder.load(_lanes(builder, numbers, here), align=4), total)
-            pairs = builder.add(here, width)
-            with cgutils.for_range(builder, questions, intp=INDEX) as loop:
-                add(builder.add(pairs, builder.mul(answer(loop.index), width)))
-            with cgutils.for_range_slice(builder, first, last, INDEX(1), intp=INDEX) as (t, _):
-                begin = builder.mul(t, INDEX(6))
-                term = [builder.load(builder.gep(terms, [builder.add(begin, INDEX(n))])) for n in range(6)]
-                one, other = (builder.mul(answer(term[n]), term[n + 1]) for n in (2, 4))
-                add(builder.add(builder.add(term[0], shift), builder.add(one, other)))
-            builder.store(builder.load(total), _lanes(builder, out, shift), align=4)
-        return context.get_dummy_value()
+            def answer(record, question):
+                at = builder.add(builder.mul(INDEX(record), questions), question)
+                return builder.sext(builder.load(builder.gep(answers, [at])), INDEX)
 
-    return types.void(numbers, home, width, answers, terms, first, last, out), generate
+            def lanes(shift, vectors):
+                """Add up ``vectors`` times ``LANES`` numbers from ``shift`` on, for every record."""
+                here = builder.add(home, shift)
+                for own in totals:
+                    for vector in range(vectors):
+                        builder.store(load(builder.add(here, INDEX(vector * LANES))), own[vector])
+                pairs = builder.add(here, width)
+                with cgutils.for_range(builder, questions, intp=INDEX) as loop:
+                    for record, own in enumerate(totals):
+                        place = builder.mul(answer(record, loop.index), width)
+                        add(own, builder.add(pairs, place), vectors)
+                with cgutils.for_range_slice(builder, first, last, INDEX(1), intp=INDEX) as (t, _):
+                    begin = builder.mul(t, INDEX(6))
+                    term = [
+                        builder.load(builder.gep(terms, [builder.add(begin, INDEX(n))])) for n in range(6)
+                    ]
+                    for record, own in enumerate(totals):
+                        one, other = (builder.mul(answer(record, term[n]), term[n + 1]) for n in (2, 4))
+                        add(own, builder.add(builder.add(term[0], shift), builder.add(one, other)), vectors)
+                for record, own in enumerate(totals):
+                    begin = builder.add(builder.mul(INDEX(record), room), shift)
+                    for vector in range(vectors):
+                        place = _lanes(builder, out, builder.add(begin, INDEX(vector * LANES)))
+                        builder.store(builder.load(own[vector]), place, align=4)
+
+            twice = INDEX(2 * LANES)
+            whole = builder.mul(builder.sdiv(width, twice), twice)
+            with cgutils.for_range_slice(builder, INDEX(0), whole, twice, intp=INDEX) as (shift, _):
+                lanes(shift, 2)
+            with builder.if_then(builder.icmp_signed("<", whole, width)):
+                lanes(whole, 1)
+            return context.get_dummy_value()
+
+        return types.void(numbers, home, width, answers, terms, first, last, out), generate
+
+    return add_up
+
+
+add_up = _adder(1)
+"""Write the sum of rows of ``width`` numbers, a multiple of ``LANES``, to ``out``.
+
+The rows begin, in the order in which they are added, at ``home``; at ``home`` + (a + 1) * ``width`` for
+all ``answers`` a; and at t[0] + answers[t[2]] * t[3] + answers[t[4]] * t[5] for the rows t of ``terms``
+from ``first`` to before ``last``.
+
+``numbers`` and ``out`` are float32, ``answers`` int32, and ``terms`` int64 of six columns.
+"""
+
+add_up_together = _adder(TOGETHER)
+"""The same for ``TOGETHER`` records, the rows of ``answers`` and of ``out``."""
 
 
 @intrinsic
@@ -137,6 +184,27 @@ def odds_against(typing_context, scores, width, present, out):
         return context.get_dummy_value()
 
     return types.void(scores, width, present, out), generate
+
+
+@intrinsic
+def add_to_rows(typing_context, out, width, answers, numbers, place):
+    """Add ``width`` numbers from ``place`` on, a multiple of ``LANES``, to the rows ``answers`` of ``out``.
+
+    ``numbers`` and ``out`` are float32, ``answers`` int32 and different.
+    """
+
+    def generate(context, builder, signature, arguments):
+        questions = context.make_array(signature.args[2])(context, builder, arguments[2]).nitems
+        out, width, answers, numbers, place = _arguments(context, builder, signature, arguments)
+        with _shifts(builder, width) as shift:
+            more = builder.load(_lanes(builder, numbers, builder.add(place, shift)), align=4)
+            with cgutils.for_range(builder, questions, intp=INDEX) as loop:
+                answer = builder.sext(builder.load(builder.gep(answers, [loop.index])), INDEX)
+                row = _lanes(builder, out, builder.add(builder.mul(answer, width), shift))
+                builder.store(builder.fadd(builder.load(row, align=4), more), row, align=4)
+        return context.get_dummy_value()
+
+    return types.void(out, width, answers, numbers, place), generate
 
 
 @contextmanager
@@ -207,22 +275,23 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
     uint8 of the shape of ``codes`` or without rows for none, stay.
     """
     questions = codes.shape[1]
-    answers = np.empty((last - first, questions), np.int32)
+    answers = _answers(codes, np.arange(first, last), starts)
     numbers, terms, states = rows.numbers, rows.terms, np.empty(last - first, np.uint64)
-    scores, odds, cumulative = np.empty((3, rows.widths.max()), np.float32)
+    scores = np.empty((TOGETHER, rows.widths.max()), np.float32)
+    odds, cumulative = np.empty((2, rows.widths.max()), np.float32)
     for i in range(last - first):
         states[i] = compiled_mix(key + GOLDEN * np.uint64(first + i + 1))
-        for q in range(questions):
-            answers[i, q] = starts[q] + codes[first + i, q]
     for q in order:
         size, home, width = starts[q + 1] - starts[q], rows.begins[q], rows.widths[q]
         first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
         for i in range(last - first):
+            if i % TOGETHER == 0:
+                some = answers[i : i + TOGETHER]
+                add_up_together(numbers, home, width, some, terms, first_term, last_term, scores)
             if held.shape[0] and held[first + i, q]:
                 continue
             present = answers[i, q] - starts[q]
-            add_up(numbers, home, width, answers[i], terms, first_term, last_term, scores)
-            odds_against(scores, width, present, odds)
+            odds_against(scores[i % TOGETHER], width, present, odds)
             total = np.float32(0)
             for j in range(size):
                 total += odds[j]
@@ -248,31 +317,55 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
 
 
 @compiled
-def residual_rows(codes, chosen, starts, rows):
-    """Sum over records of R ⊗ (R - P): see :func:`modp.draws.sweeps.residuals`. float32 (K, K)."""
-    questions, size = codes.shape[1], starts[-1]
-    numbers, terms = rows.numbers, rows.terms
-    scores, odds = np.empty((2, rows.widths.max()), np.float32)
-    answers, rest = np.empty(questions, np.int32), np.zeros(size, np.float32)
-    total = np.zeros((size, size), np.float32)
-    for i in chosen:
+def _answers(codes, chosen, starts):
+    """The columns of rows' answers, int32, and rows of anything up to whole ``TOGETHER``."""
+    n, questions = len(chosen), codes.shape[1]
+    answers = np.empty((-(-n // TOGETHER) * TOGETHER, questions), np.int32)
+    for i in range(len(answers)):
         for q in range(questions):
-            answers[q] = starts[q] + codes[i, q]
-        for q in range(questions):
-            start, stop = starts[q], starts[q + 1]
-            home, width = rows.begins[q], rows.widths[q]
-            first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
-            add_up(numbers, home, width, answers, terms, first_term, last_term, scores)
-            odds_against(scores, width, answers[q] - start, odds)
-            mass = np.float32(0)
-            for j in range(stop - start):
-                mass += odds[j]
-            scale = np.float32(1) / max(mass, np.float32(1e-30))
-            for j in range(stop - start):
-                rest[start + j] = -odds[j] * scale
-            rest[answers[q]] += np.float32(1)
-        for a in answers:
-            row = total[a]
-            for j in range(size):
-                row[j] += rest[j]
-    return total
+            answers[i, q] = starts[q] + (codes[chosen[i], q] if i < n else 0)
+    return answers
+
+
+@compiled
+def residual_columns(codes, chosen, step, starts, rows, first, last, out):
+    """Add to ``out`` the sum over records of R ⊗ (R - P): see :func:`modp.draws.sweeps.residuals`.
+
+    Of the questions from ``first`` to before ``last``, the columns of ``out``, float64 (K, K). Summed in
+    float32 over every ``step`` of the chosen records, and in float64 over those sums. Question by question,
+    so that its columns stay at hand.
+    """
+    numbers, terms, size = rows.numbers, rows.terms, starts[-1]
+    scores = np.empty((TOGETHER, rows.widths.max()), np.float32)
+    odds, rest = (
+        np.empty(rows.widths.max(), np.float32),
+        np.empty(SUMMED_AT_ONCE * rows.widths.max(), np.float32),
+    )
+    total = np.empty(size * rows.widths.max(), np.float32)
+    answers = _answers(codes, chosen, starts)
+    for q in range(first, last):
+        start, stop, home, width = starts[q], starts[q + 1], rows.begins[q], rows.widths[q]
+        first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
+        for shard in range(0, len(chosen), step):
+            total[:] = 0
+            end = min(shard + step, len(chosen))
+            for begin in range(shard, end, SUMMED_AT_ONCE):
+                behind = min(begin + SUMMED_AT_ONCE, end)
+                for i in range(begin, behind):
+                    if i == begin or i % TOGETHER == 0:
+                        some = answers[i - i % TOGETHER : i - i % TOGETHER + TOGETHER]
+                        add_up_together(numbers, home, width, some, terms, first_term, last_term, scores)
+                    odds_against(scores[i % TOGETHER], width, answers[i, q] - start, odds)
+                    mass = np.float32(0)
+                    for j in range(stop - start):
+                        mass += odds[j]
+                    scale = np.float32(1) / max(mass, np.float32(1e-30))
+                    place = (i - begin) * width
+                    for j in range(width):
+                        rest[place + j] = -odds[j] * scale
+                    rest[place + answers[i, q] - start] += np.float32(1)
+                for i in range(begin, behind):
+                    add_to_rows(total, width, answers[i], rest, (i - begin) * width)
+            for a in range(size):
+                for j in range(stop - start):
+                    out[a, start + j] += total[a * width + j]

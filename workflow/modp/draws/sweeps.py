@@ -15,7 +15,7 @@ import numpy as np
 
 from modp.base.loops import compiled, in_threads
 from modp.crosstabs.triples import ends
-from modp.draws.gibbs import GOLDEN, LANES, Rows, mix, residual_rows, sweep_rows
+from modp.draws.gibbs import GOLDEN, LANES, Rows, mix, residual_columns, sweep_rows
 
 ROWS_AT_ONCE = 2048
 """Records that a thread takes at a time. A multiple of 64, the bits of a word."""
@@ -223,12 +223,13 @@ def residuals(codes: np.ndarray, model: Tables, threads: int, rows: np.ndarray |
     rows = np.arange(len(codes)) if rows is None else np.asarray(rows, np.int64)
     step = max(256, -(-len(rows) // SHARDS))
 
-    def part(start: int) -> np.ndarray:
-        return residual_rows(codes, rows[start : start + step], model.block_starts, model.rows)
-
     total = np.zeros(model.weights.shape)
-    for shard in in_threads(part, range(0, len(rows), step), threads):
-        total += shard
+
+    def part(some: np.ndarray) -> None:
+        residual_columns(codes, rows, step, model.block_starts, model.rows, some[0], some[-1] + 1, total)
+
+    parts = np.array_split(np.arange(codes.shape[1]), min(codes.shape[1], 4 * threads))
+    in_threads(part, parts, threads)
     return total
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.crosstabs.agreements import agreements
+from modp.crosstabs.agreements import agreements, most, numbers
 from modp.crosstabs.identical import identities
 from modp.measures.linear import reconstructed, singled
 from modp.survey.records import Records, one_hot
@@ -164,10 +164,7 @@ def _ratio(first: np.ndarray, second: np.ndarray) -> float:
 
 def nearness(candidates: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
     """Return minus each candidate's distance to the nearest synthetic record: a score of membership."""
-    scores = np.empty(len(candidates))
-    for some, agreeing in agreements(synthetic, candidates):
-        scores[some] = agreeing.max(axis=1)
-    return scores - candidates.shape[1]
+    return most(synthetic, candidates).astype(np.float64) - candidates.shape[1]
 
 
 def in_reference(places: np.ndarray) -> np.ndarray:
@@ -227,12 +224,7 @@ def decay(around: np.ndarray, sizes: np.ndarray) -> float:
 
 def neighbours(points: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return how many of a table's records lie at each distance of each point: int64 (m, Q + 1)."""
-    questions = points.shape[1]
-    counts = np.empty((len(points), questions + 1), np.int64)
-    for some, agreeing in agreements(table, points):
-        distances = (questions - agreeing).astype(np.intp)
-        counts[some] = [np.bincount(row, minlength=questions + 1) for row in distances]
-    return counts
+    return np.ascontiguousarray(numbers(table, points)[:, ::-1])
 
 
 def _log_kernel_sum(counts: np.ndarray, decay: float) -> np.ndarray:
@@ -252,7 +244,8 @@ def likelihood_ratio(candidates: Records, probabilities: np.ndarray, train: Reco
     """
     answers, sizes = candidates.columns, candidates.codebook.sizes
     own = np.take_along_axis(probabilities, answers, axis=1)
-    counts = train.one_hot.sum(axis=0, dtype=np.float64) + 0.5
+    counts = np.concatenate([np.bincount(a, minlength=n) for a, n in zip(train.codes.T, sizes, strict=True)])
+    counts = counts + 0.5
     marginal = counts / np.repeat(len(train) + sizes / 2, sizes)
     likely = np.log(np.maximum(own, LEAST_PROBABILITY)).sum(axis=1)
     return likely - np.log(marginal)[answers].sum(axis=1)

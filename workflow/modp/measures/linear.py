@@ -3,6 +3,7 @@
 After Annamalai, Gadotti and Rocher (2024, arXiv:2301.10053). Codes are of shape (n, Q).
 """
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -48,11 +49,17 @@ def reconstructed(people: np.ndarray, synthetic: np.ndarray, question: int, secr
     shape (n,), in [0, 1]: the bounded least squares' solution after ``STEPS`` of FISTA (Beck and Teboulle,
     2009), from the share of secret answers in the synthetic table
     """
-    mine, theirs = cells(people, synthetic, question)
     told = secret[synthetic[:, question]].astype(float)
-    size = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-    known, of_theirs = (np.bincount(side.ravel(), minlength=size) for side in (mine, theirs))
-    share = _sums(theirs, told, size) / np.maximum(of_theirs, 1)
+    asked = queries(people, synthetic, question)
+    mine = np.array([query.cells(people) for query in asked], np.int64).reshape(-1, len(people))
+    size = asked[-1].end if asked else 1
+    known, of_theirs, secrets = np.bincount(mine.ravel(), minlength=size), np.zeros(size), np.zeros(size)
+    for query in asked:
+        # One after the other: of a large table no more is held than one query's cells.
+        theirs = query.cells(synthetic)
+        of_theirs += np.bincount(theirs, minlength=size)
+        secrets += np.bincount(theirs, told, size)
+    share = secrets / np.maximum(of_theirs, 1)
     weight = (of_theirs > 0) / np.maximum(known, 1)
     step = 1 / max(len(mine), 1)
     found = np.full(len(people), told.mean())
@@ -65,21 +72,38 @@ def reconstructed(people: np.ndarray, synthetic: np.ndarray, question: int, secr
     return found
 
 
-def cells(people: np.ndarray, synthetic: np.ndarray, question: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which cell of each query's table everybody is in: int64 (queries, n), one number a cell.
+@dataclass(frozen=True)
+class Query:
+    """The table of one other question, or of two: its cells' numbers go from ``start`` to before ``end``."""
 
-    Queries are the tables of one other question, then of two.
-    """
-    everybody = np.concatenate([people, synthetic]).astype(np.int64)
-    others = [q for q in range(everybody.shape[1]) if q != question]
+    start: int
+    end: int
+    first: int
+    second: int | None = None
+    second_size: int = 1
+
+    def cells(self, codes: np.ndarray) -> np.ndarray:
+        """Return which cell everybody is in, int64 (n,)."""
+        cell = codes[:, self.first].astype(np.int64)
+        if self.second is not None:
+            cell *= self.second_size
+            cell += codes[:, self.second]
+        cell += self.start
+        return cell
+
+
+def queries(people: np.ndarray, synthetic: np.ndarray, question: int) -> list[Query]:
+    """Return the tables of one other question, then of two, one after the other."""
+    others = [q for q in range(people.shape[1]) if q != question]
     varied = sorted(others, key=lambda q: _entropy(synthetic[:, q]), reverse=True)[:PAIRED]
-    sizes = everybody.max(axis=0) + 1
-    tables = [everybody[:, q] for q in others]
-    tables += [everybody[:, a] * sizes[b] + everybody[:, b] for a, b in combinations(varied, 2)]
-    ends = [sizes[q] for q in others] + [sizes[a] * sizes[b] for a, b in combinations(varied, 2)]
-    starts = np.cumsum([0, *ends])[:-1]
-    numbered = np.array(tables, np.int64).reshape(-1, len(everybody)) + starts[:, None]
-    return numbered[:, : len(people)], numbered[:, len(people) :]
+    highest = [side.max(axis=0, initial=0) for side in (people, synthetic)]
+    sizes = (np.maximum(*highest).astype(np.int64) + 1).tolist()
+    made: list[Query] = []
+    for first, *more in [*((q,) for q in others), *combinations(varied, 2)]:
+        start, second_size = made[-1].end if made else 0, sizes[more[0]] if more else 1
+        end = start + sizes[first] * second_size
+        made.append(Query(start, end, first, more[0] if more else None, second_size))
+    return made
 
 
 def _sums(cell: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:

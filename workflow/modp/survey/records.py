@@ -15,6 +15,9 @@ from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 if TYPE_CHECKING:
     import pandas as pd
 
+ROWS_AT_ONCE = 1 << 20
+"""Records of a row group: so many are held a second time while a file is read or written."""
+
 
 @dataclass(frozen=True)
 class Records:
@@ -129,13 +132,22 @@ def write(
     all of them, used or not. ``extra`` columns (record, entropy_bits) follow the questions; where an
     array is masked they are blank.
     """
-    arrays: list[pa.Array] = []
-    for q, question in enumerate(codebook.questions):
-        values = pa.array([c.code for c in question.categories], pa.string())
-        arrays.append(pa.DictionaryArray.from_arrays(pa.array(codes[:, q], pa.int16()), values))
-    names = [*codebook.names, *(extra or {})]
-    arrays += [pa.array(v) for v in (extra or {}).values()]
-    pq.write_table(pa.table(arrays, names=names), path, compression="zstd")
+    values = [pa.array([c.code for c in q.categories], pa.string()) for q in codebook.questions]
+    names, more = [*codebook.names, *(extra or {})], list((extra or {}).values())
+
+    def group(first: int) -> pa.Table:
+        rows = slice(first, first + ROWS_AT_ONCE)
+        arrays: list[pa.Array] = [
+            pa.DictionaryArray.from_arrays(pa.array(answers, pa.int16()), words)
+            for answers, words in zip(codes[rows].T, values, strict=True)
+        ]
+        return pa.table([*arrays, *(pa.array(column[rows]) for column in more)], names=names)
+
+    table = group(0)
+    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        writer.write_table(table, ROWS_AT_ONCE)
+        for first in range(ROWS_AT_ONCE, len(codes), ROWS_AT_ONCE):
+            writer.write_table(group(first), ROWS_AT_ONCE)
 
 
 def read(
@@ -153,14 +165,21 @@ def read(
     InputError
         if the file's questions or categories are not the codebook's
     """
-    table = pq.read_table(path)
-    if table.column_names[: len(codebook.names)] != codebook.names:
-        raise InputError(f"{path}: its columns are not the questions of the codebook")
-    codes = np.empty((table.num_rows, len(codebook.names)), np.int16)
-    for q, question in enumerate(codebook.questions):
-        column = table.column(q).unify_dictionaries().combine_chunks()
-        codes[:, q] = _indices(column, question, path)
-    return codes, {name: table.column(name).to_numpy() for name in extra}
+    with pq.ParquetFile(path) as file:
+        if file.schema_arrow.names[: len(codebook.names)] != codebook.names:
+            raise InputError(f"{path}: its columns are not the questions of the codebook")
+        codes = np.empty((file.metadata.num_rows, len(codebook.names)), np.int16)
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in extra}
+        first = 0
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number, [*codebook.names, *extra])
+            for q, question in enumerate(codebook.questions):
+                column = table.column(question.name).unify_dictionaries().combine_chunks()
+                codes[first : first + len(table), q] = _indices(column, question, path)
+            for name, found in parts.items():
+                found.append(table.column(name).to_numpy())
+            first += len(table)
+    return codes, {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
 
 
 def _indices(column: pa.DictionaryArray, question: Question, path: str | Path) -> np.ndarray:

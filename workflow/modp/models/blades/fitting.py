@@ -92,7 +92,6 @@ class _Fitting:
             "kept": loss if weights else None,
             "kept_history": [vars(epoch) for epoch in history],
         }
-        checkpoint.parent.mkdir(parents=True, exist_ok=True)
         training.save_state(checkpoint, self.of, state)
         self.saved = time.monotonic()
 

@@ -185,7 +185,10 @@ def _balanced(
     Say also whose chain each is.
     """
     n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
-    states, kept = [(swept, bits)], np.clip(POOL // max(n, 1), *POOLED)
+    kept = int(np.clip(POOL // max(n, 1), *POOLED))
+    # One place for all states, of which there is no room for two where records are millions.
+    drawn, every_bits = np.empty((kept * n, swept.shape[1]), swept.dtype), np.empty(kept * n, bits.dtype)
+    drawn[:n], every_bits[:n] = swept, bits
     expected = counts(swept, starts, work.threads).astype(float)
     every = int(np.clip(EXPECTED // max(n, 1), *STATES))
     for number in range(1, every):
@@ -193,8 +196,8 @@ def _balanced(
         swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
         expected += counts(swept, starts, work.threads)
         if number < kept:
-            states.append((swept, bits))
-    drawn, every_bits = (np.concatenate(parts) for parts in zip(*states, strict=True))
+            own = slice(number * n, (number + 1) * n)
+            drawn[own], every_bits[own] = swept, bits
     rng = seeds.generator(work.seed, "balanced", work.name)
     expected *= size / (n * every)
     rows = balanced.chosen(drawn, expected, size, starts, rng, work.threads)

@@ -116,10 +116,13 @@ class _Checkpoint:
     def __init__(self, records: Records, recipe: StationaryRecipe, work: Work):
         what = [recipe.model_dump_json(), work.zeros, work.device, records.codebook.digest]
         what += [str(work.seed), work.name]
-        mean = work.toward.w.tobytes() if isinstance(work.toward, Stationary) else b""
         self.path = work.checkpoint
-        data = records.codes.tobytes() + mean + (b"" if work.weights is None else work.weights.tobytes())
-        self.of = hashlib.sha256("\n".join(what).encode() + data).hexdigest()
+        digest = hashlib.sha256("\n".join(what).encode())
+        toward = work.toward.w if isinstance(work.toward, Stationary) else None
+        for data in (records.codes, toward, work.weights):
+            if data is not None:
+                digest.update(np.ascontiguousarray(data).data)
+        self.of = digest.hexdigest()
         self.saved = time.monotonic()
 
     def found(self) -> matching.State | None:
@@ -129,7 +132,6 @@ class _Checkpoint:
     def keep(self, state: matching.State) -> None:
         """Write the state if the last one is older than some seconds."""
         if self.path and time.monotonic() - self.saved >= CHECKPOINT_S:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             matching.save_state(self.path, self.of, state)
             self.saved = time.monotonic()
 

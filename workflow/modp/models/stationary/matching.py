@@ -23,8 +23,9 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
 from modp.models.pace import Progress
-from modp.models.stationary import prior
+from modp.models.stationary import passes, prior
 from modp.models.stationary.model import Stationary
+from modp.models.stationary.passes import Adam
 from modp.models.stationary.prior import Prior
 from modp.models.stationary.recipe import StationaryRecipe
 from modp.survey.effective import effective_size, in_proportion
@@ -45,6 +46,9 @@ held out, and attackers tell the two apart more often.
 
 LEARNT_EVERY = 10
 """Iterations after which a prior is learnt anew, and weights are centred."""
+
+MOST_TO_START = 250_000
+"""Records that the pseudo-likelihood passes over, where a fit only starts; at random if there are more."""
 
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
@@ -197,6 +201,9 @@ def fit(
         model = replace(model, w=toward.w, c=toward.c)
     elif start is None:
         free = free_cells(true, model, settings.rare)
+        if len(sample) > MOST_TO_START:
+            rng = seeds.generator(seed, "stationary", "start of")
+            sample = sample[np.sort(rng.permutation(len(sample))[:MOST_TO_START])]
         model = pseudo_likelihood(model, sample, settings, seed, threads, free)
     mean = None if toward is None else toward.w
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
@@ -245,39 +252,22 @@ def pseudo_likelihood(
     free : bool (K, K), which pairs of answers get weights
     """
     rng = seeds.generator(seed, "stationary", "start")
-    inside = within_question(model.block_starts)
-    weights = np.vstack([model.w, model.c])
-    adam = _Adam(weights)
+    w, c = model.w.copy(), model.c.copy()
+    adam = Adam(w, c, free, model.block_starts, threads)
     batches = max(1, math.ceil(len(records) / settings.start_batch))
     rows: list[np.ndarray] = []
     steps = settings.start_epochs * batches
     for step in range(steps):
         rows = rows or np.array_split(rng.permutation(len(records)), batches)
         residuals = sweeps.residuals(records.codes, model.tables, threads, rows.pop())
-        gradient = np.vstack([np.where(free, residuals + residuals.T, 0), (residuals * inside).sum(axis=0)])
-        adam.step(
-            weights, gradient * (batches / len(records)), settings.start_rate * _one_cycle((step + 1) / steps)
-        )
-        model = replace(model, w=weights[:-1], c=weights[-1])
+        rate = settings.start_rate * _one_cycle((step + 1) / steps)
+        adam.step(residuals, batches / len(records), rate)
+        model = replace(model, w=w, c=c)
     return model
 
 
 def _one_cycle(done: float) -> float:
     return done / 0.2 if done < 0.2 else 0.5 * (1 + math.cos(math.pi * (done - 0.2) / 0.8))
-
-
-class _Adam:
-    """Ascent by Adam with its usual decay rates."""
-
-    def __init__(self, weights: np.ndarray):
-        self.mean, self.square, self.steps = np.zeros_like(weights), np.zeros_like(weights), 0
-
-    def step(self, weights: np.ndarray, gradient: np.ndarray, rate: float) -> None:
-        self.steps += 1
-        self.mean += 0.1 * (gradient - self.mean)
-        self.square += 0.001 * (gradient**2 - self.square)
-        mean, square = self.mean / (1 - 0.9**self.steps), self.square / (1 - 0.999**self.steps)
-        weights += rate * mean / (np.sqrt(square) + 1e-8)
 
 
 def match(
@@ -402,6 +392,7 @@ class _Matching:
         self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
         self.pair_step = self._steps(self.target, pairs, settings.pair_step)
+        self.stiff: np.ndarray | float = 0.0
         self.progress = Progress()
         self.walk = _Walk(
             model.w.astype(np.float64),
@@ -544,7 +535,10 @@ class _Matching:
         """Note what weights miss of the target because priors pull at them, in the chains' records."""
         walk = self.walk
         if self.prior:
-            self.pulled = self.share * self.prior.pull(self._own(w), walk.mean / self.share)
+            own = self._own(w)
+            stiffness = self.prior.stiffness(own)
+            self.pulled = self.share * self.prior.pull(own, walk.mean / self.share, stiffness)
+            self.stiff = self.share * stiffness
         if self.triple_prior:
             self.pulled_cells = self.share * self.triple_prior.pull(values, walk.values_mean / self.share)
 
@@ -564,44 +558,50 @@ class _Matching:
         self.walk.chains = swept.codes
         halves = np.array_split(swept.codes, 2)
         counted = [self._counts(half) for half in halves]
-        target = self._judged_cells(self.target - self.pulled, self.target_cells - self.pulled_cells)
-        one, other = (
-            self._judged_cells(*count) * (len(swept.codes) / max(len(half), 1)) - target
-            for count, half in zip(counted, halves, strict=True)
+        scales = tuple(len(swept.codes) / max(len(half), 1) for half in halves)
+        tables, cells = zip(*counted, strict=True)
+        pairs_found = passes.deviations(tables, scales, self.target, self.pulled, self.free, self.threads)
+        wanted, pulled, free = (
+            each[None] for each in (self.target_cells, self.pulled_cells, self.free_cells)
         )
-        crosstab, cells = (np.add(*parts).astype(np.float64) for parts in zip(*counted, strict=True))
-        difference = self._judged_cells(crosstab, cells) - target
-        scale = np.maximum(target, 0) + 1  # a prior may ask for less than nothing
+        rows = tuple(each[None] for each in cells)
+        cells_found = passes.deviations(rows, scales, wanted, pulled, free, 1)
+        squares, products = (np.concatenate(both) for both in zip(pairs_found, cells_found, strict=True))
         line = Iteration(
             level,
             len(self.history) + 1,
             step,
-            _mean(difference**2 / scale),
-            _mean(one * other / scale) / self.share,
+            _mean(squares),
+            _mean(products) / self.share,
             swept.changed / swept.codes.size,
         )
         self.history.append(line)
         self.report(line)
-        return crosstab, cells
+        return np.add(*tables), np.add(*cells).astype(np.float64)
 
     def _counts(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Crosstab, and counts of the triples that have weights."""
         crosstab = pairs.counts(codes, self.model.block_starts, self.threads)
         return crosstab, self._three_way(codes, self.model.triples)
 
-    def _judged_cells(self, crosstab: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        return np.concatenate([crosstab[self.free], cells[self.free_cells]])
-
     def _update(self, crosstab: np.ndarray, cells: np.ndarray, step: float) -> None:
         walk = self.walk
-        walk.smooth += 0.1 * (crosstab - walk.smooth)
-        walk.mean += (1 - self.settings.momentum) * (self.target - crosstab - walk.mean)
-        seen = np.maximum(self.target, walk.smooth)
-        margins = np.diag(walk.mean) / (np.diag(seen) + 1)
-        pairs = walk.mean - self.pulled - self.target * (margins[:, None] + margins[None, :])
         own = self._own(walk.w)
-        pairs /= seen + self.settings.damping + self._stiffness(self.prior, own)
-        moved = own + step * np.where(self.free, self.pair_step * pairs, 0)
+        moved, margins = passes.moved(
+            own,
+            walk.mean,
+            walk.smooth,
+            crosstab,
+            self.target,
+            self.pulled,
+            self.stiff,
+            self.free,
+            self.pair_step,
+            step,
+            self.settings.damping,
+            self.settings.momentum,
+            self.threads,
+        )
         walk.w = self._whole(self._held_back(self.prior, own, moved, walk.mean))
         walk.c += (step * self.settings.margin_step) * margins
         self._update_triples(cells, step)

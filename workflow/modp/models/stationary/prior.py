@@ -58,19 +58,22 @@ class Prior:
         """By how much a ``box`` lets each expected count differ."""
         return np.sqrt(self.counts + 0.5)
 
-    def pull(self, weights: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    def pull(
+        self, weights: np.ndarray, missing: np.ndarray, stiffness: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return minus the derivative of the log prior, in records; 0 for cells without weights.
 
         Parameters
         ----------
         weights : of ``counts``' shape
         missing : A - E as far as known, which a ``box`` tolerates of a weight of zero
+        stiffness : at these weights, where that is known already
         """
         if self.kind == "box":
             width = self._width
             pull = np.where(weights == 0, np.clip(missing, -width, width), width * np.sign(weights))
         else:
-            pull = weights * self.stiffness(weights)
+            pull = weights * (self.stiffness(weights) if stiffness is None else stiffness)
         return np.where(self.group >= 0, pull, 0)
 
     def stiffness(self, weights: np.ndarray) -> np.ndarray:
