@@ -230,6 +230,19 @@ def test_consistent_tables_have_their_margins():
     assert fixed.sum(axis=1) == pytest.approx(rows) and fixed.sum(axis=0) == pytest.approx(columns)
 
 
+def test_tied_counts_are_the_nearest_that_the_constraints_allow():
+    rng, starts = np.random.default_rng(2), np.array([0, 3, 7, 9])
+    counts, sigmas, excluded = rng.normal(90, 30, 9), rng.uniform(5, 20, 9), np.zeros((9, 9), bool)
+    excluded[0, 4:7] = excluded[1:3, 3] = True  # the first answers to two questions go together
+    found, left = estimates.tied(counts, sigmas, excluded | excluded.T, starts)
+    rows = np.array(
+        [[1, 0, 0, -1, 0, 0, 0, 0, 0], [0, 1, 1, 0, -1, -1, -1, 0, 0], [1, 1, 1, 0, 0, 0, 0, -1, -1]]
+    )
+    projection = np.eye(9) - np.linalg.pinv(rows * sigmas) @ (rows * sigmas)
+    assert found == pytest.approx(projection @ (counts / sigmas) * sigmas)
+    assert left == pytest.approx(sigmas * np.sqrt(np.diag(projection)))
+
+
 @pytest.mark.parametrize("spread", [0.1, 0.5])
 def test_the_spread_of_weights_is_told_from_noise(spread):
     rng, found, expected = np.random.default_rng(1), [], np.full((9, 9), 400.0)

@@ -17,7 +17,7 @@ DEGREES = 3.0
 """Of freedom of the prior of weights, Student's distribution."""
 
 CLEAR = 1e-9
-"""Part of the largest eigenvalue, or of a variance, below which there is none."""
+"""Part of a constraint's length, or of a variance, below which there is none."""
 
 ROUNDS = 10
 """Of the estimate of a spread, by weights that depend on it."""
@@ -44,21 +44,28 @@ def tied(
     excluded : bool (K, K), symmetric: pairs of answers that stated rules exclude
     block_starts : shape (Q + 1,)
     """
-    size = len(counts)
     blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
-    gram = np.zeros((size, size))  # of the constraints, each a row of +σ and -σ
+    bound = np.empty((0, len(counts)))  # orthonormal: what the constraints, rows of +σ and -σ, forbid
     for one, other in itertools.combinations(blocks, 2):
         a, b = one.stop - one.start, other.stop - other.start
         group = _groups(~excluded[one, other])
-        rows = (group == np.unique(group)[:, None]) * np.repeat([1.0, -1.0], [a, b])
+        rows = np.zeros((len(np.unique(group)), len(counts)))
         at = np.r_[one, other]
-        rows *= sigmas[at]
-        gram[np.ix_(at, at)] += rows.T @ rows
-    values, vectors = np.linalg.eigh(gram)
-    bound = vectors[:, values > CLEAR * values[-1]]
-    free = counts / sigmas
-    free = free - bound @ (bound.T @ free)
-    return free * sigmas, sigmas * np.sqrt(np.maximum(1 - (bound**2).sum(axis=1), CLEAR))
+        rows[:, at] = (group == np.unique(group)[:, None]) * np.repeat([1.0, -1.0], [a, b]) * sigmas[at]
+        for row in rows:
+            left = _apart(_apart(row, bound), bound)  # a second time for what rounding left of the first
+            if np.sqrt((left**2).sum()) > CLEAR * np.sqrt((row**2).sum()):
+                bound = np.vstack([bound, left / np.sqrt((left**2).sum())])
+    free = _apart(counts / sigmas, bound)
+    return free * sigmas, sigmas * np.sqrt(np.maximum(1 - (bound**2).sum(axis=0), CLEAR))
+
+
+def _apart(row: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Return what of a row (K,) is at right angles to orthonormal rows (m, K).
+
+    By sums that are in one order, which matrix products are not on another number of threads.
+    """
+    return row - (bound * (bound * row).sum(axis=1)[:, None]).sum(axis=0)
 
 
 def _groups(together: np.ndarray) -> np.ndarray:
