@@ -126,9 +126,18 @@ def test_the_headline_says_what_was_measured_and_nothing_else():
     closer = {"closer_to_train": 0.508, "closer_to_train_low": 0.49, "closer_to_train_high": 0.52}
     metrics = {"privacy": {"m": {"good": closer}}}
     assert page.headline("m/good", TABLE, HIDDEN, metrics, "sample")[-1].value == "0.508 (0.490–0.520)"
-    assert len(page.headline("m/none", TABLE, HIDDEN, metrics, "sample")) == 2, (
-        "no ranks, no attack, nothing held out"
+    assert len(page.headline("m/none", TABLE, HIDDEN, metrics, "sample")) == 1, (
+        "no errors, no ranks, no attack, nothing held out"
     )
+
+
+def test_where_most_cells_of_a_resample_are_exact_means_are_told_and_drawn():
+    exact = TABLE.assign(ratio_median=np.nan)
+    fidelity = page.headline("m/good", exact, HIDDEN, {"privacy": {}}, "sample")[0]
+    assert fidelity.value == "1.02 ×" and "medians say nothing" in fidelity.meaning
+    drawn = json.dumps(plot.item(page.points(exact, HIDDEN), page.curves([TRACED], 0), "plot"))
+    assert "mean d, \\u00d7 the bootstrap's" in drawn and '"swapped", "good"' in drawn
+    assert "nan" not in fidelity.meaning
 
 
 def test_markdown_becomes_html_that_obeys_nothing_in_it():

@@ -197,7 +197,22 @@ MEASURES = (
             "ratio of the mean errors is {ratio_mean_abs:.2f}, of the root mean square ones {ratio_rms:.2f}.",
         ),
     ),
-    Measure("mean_abs", "mean", ("d",), SIZE, "accuracy.mean_abs", SMALL, judges=True),
+    Measure(
+        "mean_abs",
+        "mean",
+        ("d",),
+        SIZE,
+        "accuracy.mean_abs",
+        SMALL,
+        judges=True,
+        headline=Headline(
+            "{ratio_mean_abs:.2f} ×",
+            "the ideal’s error",
+            "The mean error of the crosstab’s cells, as a multiple of a bootstrap resample’s, which differs "
+            "from the true records by chance alone; of root mean square errors it is {ratio_rms:.2f}. Half of "
+            "a resample’s cells are exactly the true ones, so that medians say nothing.",
+        ),
+    ),
     Measure("rms", "r.m.s.", ("d",), SIZE, "accuracy.rms", SMALL, judges=True),
     Measure("population_median", "", ("population",), NEAR, "accuracy.population_median", SMALL),
     Measure(

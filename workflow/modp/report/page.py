@@ -13,7 +13,7 @@ from markupsafe import Markup
 from PIL import Image
 
 from modp.measures.table import RATIO, Measure, measures_of, of_population
-from modp.summaries.accuracy import ZEROS
+from modp.summaries.accuracy import ZEROS, judged_by
 from modp.summaries.printed import cell, row_names
 
 COLOURS = 256
@@ -83,7 +83,9 @@ def headline(
     zeros : the parameter, one of :data:`modp.summaries.accuracy.ZEROS`
     """
     facts = _facts(row, table, hidden, metrics, zeros)
-    parts = [(m.key, m.headline) for m in measures_of() if m.headline and _defined(m, facts)]
+    of_d = judged_by(pd.DataFrame([facts]))
+    told = [m for m in measures_of() if _defined(m, facts) and (not m.judges or m.key == of_d)]
+    parts = [(m.key, m.headline) for m in told if m.headline]
     return [Number(key, p.value.format(**facts), p.name, p.meaning.format(**facts)) for key, p in parts]
 
 

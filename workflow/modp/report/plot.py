@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from bokeh.core.types import ID
 from bokeh.embed import json_item
@@ -12,6 +13,7 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 
 from modp.measures.table import RATIO, measures_of
+from modp.summaries.accuracy import judged_by
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "hex", "star")
@@ -32,16 +34,20 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
     Parameters
     ----------
     rows : with columns model, variant, ratio_median and those of the other measures of d, and within_10
-        (a share)
+        (a share); the first ratio that is known of some row is drawn
     curves : with columns curve, model, parameter, ratio_median and within_10
     target : id of the page's element that it is drawn in
     """
-    rows, curves = (table.dropna(subset=["ratio_median", "within_10"]) for table in (rows, curves))
+    key = judged_by(rows) or "median"
+    ratio = f"{RATIO}{key}"
+    if ratio not in curves:
+        curves = curves.iloc[:0].assign(**{ratio: np.nan})
+    rows, curves = (table.dropna(subset=[ratio, "within_10"]) for table in (rows, curves))
     drawn = figure(
         x_axis_type="log",
         y_axis_type="log",
         x_axis_label="causal record among the 10 nearest, %",
-        y_axis_label="median d, × the bootstrap's",
+        y_axis_label=f"{next(m.title for m in measures_of('d') if m.key == key)} d, × the bootstrap's",
         height=HEIGHT_PX,
         sizing_mode="stretch_width",
         tools="pan,box_zoom,reset",
@@ -56,12 +62,12 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
     steps: list[DataRenderer] = []
     for (_, model), part in curves.groupby(["curve", "model"], sort=False):
         look: dict[str, Any] = {"source": _source(part), "color": looks[model][0], "alpha": 0.7}
-        drawn.line("percent", "ratio_median", line_width=1.5, **look)
-        steps.append(drawn.scatter("percent", "ratio_median", size=5, **look))
+        drawn.line("percent", ratio, line_width=1.5, **look)
+        steps.append(drawn.scatter("percent", ratio, size=5, **look))
     points: list[DataRenderer] = [
         drawn.scatter(
             "percent",
-            "ratio_median",
+            ratio,
             source=_source(part),
             marker=looks[model][1],
             color=looks[model][0],
@@ -81,7 +87,7 @@ def item(rows: pd.DataFrame, curves: pd.DataFrame, target: str) -> dict[str, Any
         ),
         HoverTool(
             renderers=steps,
-            tooltips=[("@model, @curve", "@parameter"), ("median", "@ratio_median{0.00} ×"), among],
+            tooltips=[("@model, @curve", "@parameter"), (key, f"@{ratio}{{0.00}} ×"), among],
         ),
     )
     for axis in drawn.axis:

@@ -191,3 +191,12 @@ def printed_three_way(table: pd.DataFrame) -> Printed:
     rows = [[line["model"], line["variant"], *with_ratios(of_d, line)] for line in table.to_dict("records")]
     headers = ["model", "variant", *headers_of_d()]
     return Printed(f"d over {table['n_cells'].iloc[0]:,} cells of three questions", headers, rows, 2)
+
+
+def judged_by(rows: pd.DataFrame) -> str | None:
+    """Return the first measure of d that judges and whose ratio to the bootstrap's is known of some row.
+
+    That of the median is not where more than half of the cells of a bootstrap are exactly the true ones.
+    """
+    judging = (measure.key for measure in measures_of("d") if measure.judges)
+    return next((key for key in judging if rows[f"{RATIO}{key}"].notna().any()), None)
