@@ -209,8 +209,8 @@ MEASURES = (
             "{ratio_mean_abs:.2f} ×",
             "the ideal’s error",
             "The mean error of the crosstab’s cells, as a multiple of a bootstrap resample’s, which differs "
-            "from the true records by chance alone; of root mean square errors it is {ratio_rms:.2f}. Half of "
-            "a resample’s cells are exactly the true ones, so that medians say nothing.",
+            "from the true records by chance alone; of root mean square errors it is {ratio_rms:.2f}. Half "
+            "of a resample’s cells are exactly the true ones, so that medians say nothing.",
         ),
     ),
     Measure("rms", "r.m.s.", ("d",), SIZE, "accuracy.rms", SMALL, judges=True),
