@@ -160,6 +160,7 @@ def test_samples_begin_at_true_records_or_at_none(records, model):
     assert sorted(set(more.record.tolist())) == list(range(50)) and len(more) == 70
 
 
+@pytest.mark.pipeline
 def test_a_private_model_releases_one_table(records, tmp_path):
     private = Private.fit(records, epsilon=5.0, noise="seeded", seed=SEED)
     released = private.sample()

@@ -467,6 +467,7 @@ def test_members_who_agree_are_counted_by_household():
     assert measures.apart(true, "B").tolist() == [1]
 
 
+@pytest.mark.pipeline
 def test_true_households_are_found_again_and_a_copy_is_closer():
     rng = np.random.default_rng(16)
     true, others = (households_of([ROLES[i % 4] for i in range(400)], rng) for _ in range(2))

@@ -85,6 +85,7 @@ def test_other_answers_do_reach_a_prediction():
     assert not torch.allclose(before, after)
 
 
+@pytest.mark.pipeline
 def test_diagonal_blocks_stay_zero_through_training():
     fitted = trainer(random_records(200))
     fitted.fit(STAGES, lambda _: None)
@@ -145,6 +146,7 @@ def test_z_gradient_of_a_whole_batch_is_the_derivative_of_the_z_loss():
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-5 * float(other.abs().max() + 1e-9))
 
 
+@pytest.mark.pipeline
 def test_training_lowers_each_loss_and_keeps_the_best_weights():
     fitted = trainer(random_records(500))
     history = fitted.fit([stage.model_copy(update={"epochs": 15}) for stage in STAGES], lambda _: None)
@@ -154,6 +156,7 @@ def test_training_lowers_each_loss_and_keeps_the_best_weights():
     assert fitted.loss(STAGES[1]) == min(e.loss for e in history if e.stage == 2)
 
 
+@pytest.mark.pipeline
 def test_training_is_the_same_to_the_bit_on_one_and_two_threads(sample):
     weights, starts = [], torch.from_numpy(sample.block_starts)
     for threads in (1, 2):
@@ -276,6 +279,7 @@ EVERY_LOSS = [
 ]
 
 
+@pytest.mark.pipeline
 def test_training_goes_on_from_any_epoch_to_the_same_end(tmp_path):
     some = random_records(300)
     whole = trainer(some, threads=2)

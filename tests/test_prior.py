@@ -106,6 +106,7 @@ def fitted(records: Records, **settings: object) -> tuple[Stationary, np.ndarray
     return model, counts - expected_crosstab(model) * len(records)
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("kind", ["common", "gaussian", "student"])
 def test_what_a_fit_misses_is_the_pull_on_its_weights(kind):
     records = correlated(400)
@@ -208,6 +209,7 @@ def test_what_a_pooled_fit_misses_is_the_pull_on_how_its_weights_differ_from_the
     assert np.abs(np.diag(missed)).max() < 0.15, "margins are not pulled"
 
 
+@pytest.mark.pipeline
 def test_weights_of_few_records_drawn_to_the_nation_are_nearer_to_its_own_than_alone():
     population = correlated(50_000)
     alone, _ = fitted(population[:300], prior="student")
@@ -221,6 +223,7 @@ def test_weights_of_few_records_drawn_to_the_nation_are_nearer_to_its_own_than_a
     assert far[1] < 0.5 * far[0]
 
 
+@pytest.mark.pipeline
 def test_pairs_that_the_nation_holds_are_possible_and_rare_ones_keep_its_weights():
     sample = correlated(50_000)[:60]
     chosen = Settings(exchanges=0, triples=0, prior="student", rare=12)

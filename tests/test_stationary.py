@@ -87,6 +87,7 @@ def test_residuals_are_what_the_predictions_miss(fit):
     assert sweeps.residuals(records.codes, model.tables, 2) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.pipeline
 def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
     records, cpu = correlated(2_000), torch.device("cpu")
     short = Settings(exchanges=0, most_windows=3)

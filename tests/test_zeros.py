@@ -109,6 +109,7 @@ def test_the_samples_rules_hold_in_it(sample):
     assert sample.codebook.broken(crosstab(sample)) == []
 
 
+@pytest.mark.pipeline
 def test_a_model_with_stated_zeros_draws_unseen_answers_but_no_impossible_ones(sample):
     some, stated = sample[:3000], zeros_of("stated", sample)
     settings = Settings(start_epochs=3, levels=(1.0,), most_windows=1)
