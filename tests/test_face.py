@@ -299,6 +299,7 @@ def test_the_package_is_imported_without_what_it_needs():
         _ = modp.Stationry
 
 
+@pytest.mark.pipeline
 def test_a_model_of_few_records_is_drawn_toward_one_of_many(records):
     few = people(80, 4)
     settings = {"seed": SEED, "tolerance": 0.5, "most_windows": 1, "triples": 0, "prior": "student"}

@@ -133,6 +133,7 @@ def test_a_fit_in_a_box_stays_within_it_and_leaves_most_chance_weights_at_zero()
     assert np.abs(model.w).sum() < 0.5 * np.abs(without.w).sum()
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("kind", ["student", "gaussian", "common", "box"])
 def test_a_prior_brings_a_small_sample_nearer_to_its_population(kind):
     population = correlated(400_000)
@@ -145,6 +146,7 @@ def test_a_prior_brings_a_small_sample_nearer_to_its_population(kind):
     assert both[1] < both[0]
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("kind", ["student", "box"])
 def test_a_killed_fit_under_a_prior_goes_on_to_the_same_end(kind):
     records, settings = parity(1000), Settings(exchanges=0, prior=kind, most_windows=3)
@@ -167,6 +169,7 @@ def test_rare_pairs_have_no_weight_of_their_own():
     assert (expected_crosstab(model)[rare] > 0).all(), "they are possible nevertheless"
 
 
+@pytest.mark.pipeline
 def test_a_fit_that_diverges_forgets_what_its_prior_learnt_on_the_way():
     records = correlated(5_000)
     wild = {"pair_step": 12.0, "most_pair_step": 4.0, "margin_step": 8.0}
