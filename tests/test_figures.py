@@ -160,6 +160,7 @@ def written(figure):
     return [text for text in found if text.get_text()]
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_figure_draws_without_warnings_and_keeps_its_words_on_the_page(name):
     figure = DRAWN[name]()
