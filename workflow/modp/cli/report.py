@@ -71,10 +71,30 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "by_population": by_population,
         "warnings": lines(warned),
     }
+    counts = table[table["cells"] == "all"]["records"].tolist()
+    cells = _cells(options, counts) | {"first": options.rows.index(best) if best else 0}
+    write_pages(options, parameters, common, cells, holdings.markdown(), log)
+
+
+def write_pages(
+    options: argparse.Namespace,
+    parameters: Mapping[str, Any],
+    common: Mapping[str, Any],
+    cells: Mapping[str, Any],
+    held: str,
+    log: Log,
+) -> None:
+    """Render and write both pages, and what tells of this run alone.
+
+    Parameters
+    ----------
+    common : what both pages say
+    cells : crosstabs for the explorer of the office's page
+    held : what holds true information, as Markdown
+    """
     sources = [source(path) for path in options.provenance]
     figures = pictures(options.figures, json.loads(options.shown))
     tables = [(path.read_text(encoding="utf-8"), TABLES[path.stem].public) for path in options.tables]
-    counts = table[table["cells"] == "all"]["records"].tolist()
     for_the_office = {
         "public": False,
         "pictures": [picture for picture, _ in figures],
@@ -82,9 +102,9 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "sources": sources,
         "seed": parameters["seed"],
         "parameters": as_yaml(parameters),
-        "holdings": page.as_html(holdings.markdown()),
+        "holdings": page.as_html(held),
         "run_file": Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
-        "cells": _cells(options, counts) | {"first": options.rows.index(best) if best else 0},
+        "cells": cells,
     }
     to_publish = {
         "public": True,

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -12,16 +11,14 @@ import pandas as pd
 from markupsafe import Markup
 
 from modp.base.config import load
-from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, source
-from modp.cli.report import INTERNAL, PACKAGES, as_yaml, pictures, this_run
+from modp.base.output import Log
+from modp.cli.inputs import ask_for_coded
+from modp.cli.report import PACKAGES, write_pages
 from modp.cli.whole import ask_for_whole, whole
 from modp.measures.households import couples
 from modp.pums.where import Dataset
-from modp.report import explorer, holdings, page, plot, templates
+from modp.report import explorer, holdings, page, plot
 from modp.summaries import households as summaries
-from modp.summaries.printed import without_seed
-from modp.summaries.register import TABLES
 from modp.summaries.warnings import lines
 from modp.survey.households import Households
 
@@ -67,33 +64,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         "warnings": lines(warned),
         "points": plot.item(summaries.points(near, left), page.curves((), 1.0), "plot"),
     }
-    sources = [source(path) for path in options.provenance]
-    shown = pictures(options.figures, json.loads(options.shown))
-    tables = [(path.read_text(encoding="utf-8"), TABLES[path.stem].public) for path in options.tables]
-    for_the_office = {
-        "public": False,
-        "pictures": [picture for picture, _ in shown],
-        "tables": [page.as_html(text) for text, _ in tables],
-        "sources": sources,
-        "seed": parameters["seed"],
-        "parameters": as_yaml(parameters),
-        "holdings": page.as_html(holdings.markdown(holdings.OF_HOUSEHOLDS)),
-        "run_file": Path(os.path.relpath(options.run, options.out.parent)).as_posix(),
-        "cells": _cells(options.couples, true) | {"first": 0},
-    }
-    to_publish = {
-        "public": True,
-        "pictures": [picture for picture, public in shown if public],
-        "tables": [page.as_html(without_seed(text)) for text, public in tables if public],
-        "sources": [known for known in sources if known["source"].startswith("https://")],
-        "parameters": as_yaml({key: value for key, value in parameters.items() if key not in INTERNAL}),
-    }
-    for target, own in ((options.out, for_the_office), (options.public, to_publish)):
-        with written(target) as path:
-            path.write_text(templates.page(**common, **own), encoding="utf-8")
-        log(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
-    with written(options.run) as path:
-        path.write_text(f"window.modpRun = {json.dumps(this_run(options.logs))};\n", encoding="utf-8")
+    cells = _cells(options.couples, true) | {"first": 0}
+    write_pages(options, parameters, common, cells, holdings.markdown(holdings.OF_HOUSEHOLDS), log)
 
 
 def _common(options: argparse.Namespace, true: Households) -> dict[str, Any]:
