@@ -76,7 +76,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     zeros = zeros_of(options.zeros, true)  # of all true records, whatever the condition
     if options.where:
         allowed = where.allowed(options.where, codebook)
-        true, held = (side[allowed[side.columns].all(axis=1)] for side in (true, held))
+        true, held = (side[side.meeting(allowed)] for side in (true, held))
     _compare(options, true, synthetic, held, drawn, zeros, log)
     _attack(options, true, synthetic, held, log)
 

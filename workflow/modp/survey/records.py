@@ -58,6 +58,10 @@ class Records:
         """Each answer's one-hot column, int64 (n, Q)."""
         return columns(self.codes, self.block_starts)
 
+    def meeting(self, allowed: np.ndarray) -> np.ndarray:
+        """Return which records have none but allowed answers, bool (K,): their rows, in order."""
+        return np.flatnonzero(allowed[self.columns].all(axis=1))
+
     @property
     def one_hot(self) -> np.ndarray:
         """The binary response vectors R, float32 (n, K) (paper, equation 4)."""

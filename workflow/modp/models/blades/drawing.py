@@ -167,7 +167,7 @@ def _swept(model: Blades, records: Records, sweeps: int, row: BladesRow, work: W
     allowed = where.allowed(row.where, records.codebook) if row.where else None
     own = np.arange(len(records))
     if allowed is not None:
-        own = own[allowed[records.columns].all(axis=1)]
+        own = records.meeting(allowed)
         said = where.said(allowed, records.codebook)
         if not len(own):
             raise InputError(f"{work.name}: no true record, where sweeps begin, is {said}")

@@ -135,7 +135,7 @@ def _given(
     allowed = where.allowed(row.where or {}, records.codebook)
     model = model.given(allowed, records.codebook)
     said = where.said(allowed, records.codebook)
-    own = np.flatnonzero(allowed[records.columns].all(axis=1))
+    own = records.meeting(allowed)
     if not len(own) and (row.size is None or row.start == "records"):
         raise InputError(
             f"{work.name}: no true record is {said}: say how many are to be drawn, and from the weights "
