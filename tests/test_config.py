@@ -151,3 +151,11 @@ def test_an_empty_file_is_called_empty(tmp_path):
     (tmp_path / "a.yaml").write_text("# nothing\n")
     with pytest.raises(InputError, match="a.yaml is empty"):
         load(tmp_path / "a.yaml", Params)
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_can_be_laid_over_params_yaml(example):
+    whole, over = read_yaml(ROOT / "params.yaml"), read_yaml(example)
+    laid = {key: {**whole.get(key, {}), **value} if key == "models" else value for key, value in over.items()}
+    emptied = {key: {} if value is None else value for key, value in laid.items()}
+    check(whole | emptied, Params, example.name)
