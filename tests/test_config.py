@@ -155,7 +155,7 @@ def test_an_empty_file_is_called_empty(tmp_path):
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_can_be_laid_over_params_yaml(example):
-    whole, over = read_yaml(ROOT / "params.yaml"), read_yaml(example)
-    laid = {key: {**whole.get(key, {}), **value} if key == "models" else value for key, value in over.items()}
-    emptied = {key: {} if value is None else value for key, value in laid.items()}
+    whole, over = (yaml.safe_load(path.read_text()) for path in (ROOT / "params.yaml", example))
+    laid = {key: {**whole.get(key, {}), **to} if isinstance(to, dict) else to for key, to in over.items()}
+    emptied = {key: {} if to is None else to for key, to in laid.items()}
     check(whole | emptied, Params, example.name)
