@@ -373,3 +373,9 @@ def test_where_no_number_of_chains_is_said_there_are_not_more_than_the_most(monk
     _, chains, _, _ = fitted(records, TINY)
     assert len(chains) == 150
     assert len(fitted(records, changed(TINY, chains=300))[1]) == 300
+
+
+def test_rounds_of_exchanges_grow_as_the_pairs_of_a_wide_tables_questions():
+    assert [matching.rounds(None, questions) for questions in (2, 40, 80, 174)] == [3, 3, 12, 57]
+    assert matching.rounds(0, 174) == 0
+    assert [matching.wideness(questions) for questions in (7, 40, 60)] == [1, 1, 1.5]

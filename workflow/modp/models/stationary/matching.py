@@ -54,7 +54,7 @@ record, and draws come as near to the true crosstab."""
 
 WIDE = 40
 """Questions from which on a table is wide. Each answer hangs on more others then, so that chains need more
-exchanges to forget where they began, and the start more steps to come near."""
+exchanges to forget where they began, the start more steps to come near, and the fit longer ones to arrive."""
 
 EXCHANGES = 3
 """Rounds after each sweep, of tables that are not wide."""
@@ -72,7 +72,8 @@ class Settings(StationaryRecipe):
         records of a mini-batch, fewer for :data:`WIDE` tables, and largest learning rate
     margin_step : share of a category's relative discrepancy that one iteration takes away
     pair_step : the same, times the number of pairs of questions, for a pair of categories that
-        holds 5% of the records or more, of what its two categories' discrepancies do not explain
+        holds 5% of the records or more, of what its two categories' discrepancies do not explain; of
+        :data:`WIDE` tables more
     rare_power, most_pair_step : a pair that holds a smaller share p has (0.05 / p)**rare_power
         times that step, but no pair has more than most_pair_step
     damping : records added to a pair's count where its step is computed, so that pairs that hold a
@@ -415,7 +416,9 @@ class _Matching:
         self.free = free_cells(target, model, settings.rare)
         self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
-        self.pair_step = self._steps(self.target, pairs, settings.pair_step)
+        # Most pairs of wide tables hardly hang together, so that their steps add up to much less.
+        step = settings.pair_step * wideness(len(self.sizes)) ** 1.5
+        self.pair_step = self._steps(self.target, pairs, step)
         self.stiff: np.ndarray | float = 0.0
         self.progress = Progress()
         self.walk = _Walk(
