@@ -6,6 +6,7 @@ rule epsilon_of:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         public=lambda w: public_table(w.model),
+        design=lambda w: design(w.model),
         code=code_of("epsilon"),
     output:
         table=f"{RESULTS}/epsilon/{{model}}.parquet",
@@ -24,7 +25,7 @@ rule epsilon_of:
         seed=PARAMS.seed,
     shell:
         "python -m modp epsilon --records {input.records:q} --codebook {input.codebook:q}"
-        " --dataset {input.dataset:q} --name {wildcards.model:q} --model {params.model:q}"
+        " --dataset {input.dataset:q} --design {input.design:q} --name {wildcards.model:q} --model {params.model:q}"
         " --epsilons {params.epsilons} --seed {params.seed} --threads {threads}"
         " --table {output.table:q} --out {output.figure:q} --log {log:q}"
 

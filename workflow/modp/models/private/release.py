@@ -173,12 +173,13 @@ def borne(n: float, rho: float) -> float:
 
 def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable[[Measured], None]) -> None:
     settings, sizes = fitting.settings, np.diff(fitting.block_starts)
-    pairs = borne(fitting.n, float(total)) if settings.pairs is None else settings.pairs
+    # Of the households' budget that is left which buys the same noise where one record is protected.
+    pairs = borne(fitting.n, float(total) / gate.most**2) if settings.pairs is None else settings.pairs
     rounds = min(len(fitting.pairs), max(1, round(pairs * len(sizes))))
     at_once = max(settings.at_once, math.ceil(rounds / settings.fits))
     choice = settings.choices * total / rounds
     table = gate.left / rounds - choice
-    sigma = 1 / math.sqrt(2 * float(table))
+    sigma = gate.most / math.sqrt(2 * float(table))
     for number in range(rounds):
         if number % at_once == 0:
             fitting.sweep(settings.sweeps)
