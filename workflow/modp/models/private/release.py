@@ -104,7 +104,8 @@ class Measured:
 class Release:
     """A fitted model, the synthetic records (int16 (n, Q)) and how they came about.
 
-    ``entropy_bits``, (n,), are of the distributions that the last sweep drew from.
+    ``entropy_bits``, (n,), are of the distributions that the last sweep drew from, before single answers were
+    redrawn.
     """
 
     model: Stationary
@@ -280,11 +281,12 @@ class _Fitting:
         self.model = replace(self.model, strength=linked.strength)
 
     def finish(self) -> Release:
-        """Fit to everything, in the end with as many chains as there are records; choose among their states.
+        """Fit to everything, in the end with a chain a record; choose among their states, and mend these.
 
         Records are not drawn from the final weights: while these move, resampling holds the chains at
         the tables; the weights' own equilibrium, which slow questions take long to reach, is further away.
-        Those released are chosen so that their crosstab is the chains' mean one, without sampling noise.
+        Those released are chosen, and single answers of theirs redrawn, so that their crosstab is the chains'
+        mean one, without sampling noise.
         """
         settings, n = self.settings, max(1, round(self.n))
         self.sweep(settings.last_sweeps)
@@ -312,7 +314,13 @@ class _Fitting:
         rows = balanced.chosen(drawn, mean, n, self.block_starts, rng, self.threads)
         rows = rng.permutation(rows)
         model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
-        return Release(model, drawn[rows], bits[rows], self.history)
+        key = seeds.integer(self.seed, "private", "mended")
+
+        def redraw(codes: np.ndarray, held: np.ndarray, number: int) -> np.ndarray:
+            return model.redrawn(codes, key, number, self.threads, held=held).codes
+
+        codes = balanced.mended(drawn[rows], mean, redraw, self.block_starts, rng, self.threads)
+        return Release(model, codes, bits[rows], self.history)
 
     def _step(self, entropy: bool = False) -> sweeps.Swept:
         """Sweep all chains once."""
