@@ -6,9 +6,9 @@ from modp.models.private.recipe import PrivateRecipe
 
 GUARANTEE = (
     "({epsilon:g}, {delta:g})-differential privacy holds for the released table and the model's weights "
-    "together, where two data sets are neighbours if one has one {unit} more. Whatever somebody "
-    "concludes from them, he would have concluded nearly as likely had a given {unit} not been there: at "
-    "most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
+    "together, where two sets of records to be fitted are neighbours if one has one {unit} more. Whatever "
+    "somebody concludes from them, he would have concluded nearly as likely had a given {unit} not been "
+    "there: at most {factor:.3g} times as likely or less likely, but for a probability of {delta:g}.",
     "{whom}",
     "Taken to be public: the questions and their categories, the structural zeros that the question set "
     "states{edges}{public}. Nothing else was taken from the true records but through a counted budget.",
