@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import records_of
+from conftest import ROOT, records_of
 from test_private import RECIPE, STARTS, correlated, step
 
-from modp.base.config import check
+from modp.base.config import check, read_yaml
 from modp.base.errors import InputError
 from modp.crosstabs.pairs import crosstab
 from modp.face import Private
@@ -20,6 +20,8 @@ from modp.models.private import budget, fitting, noise
 from modp.models.private.guarantee import guarantee
 from modp.models.private.recipe import PrivateRecipe
 from modp.models.private.unit import taken
+from modp.pipeline import stages
+from modp.pipeline.params import Params
 from modp.survey import weights
 
 RHO = Fraction(1, 10)
@@ -243,3 +245,11 @@ def test_a_file_of_households_says_whether_they_are_the_data_sets(tmp_path):
         weights.write(tmp_path / "w.parquet", np.array([0, 0, 1]), None, named)
         assert weights.are_named(tmp_path / "w.parquet") is named
         assert weights.read_households(tmp_path / "w.parquet").tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "household", "most": 2}])
+def test_dvc_knows_that_the_fit_reads_households_where_it_does(unit):
+    given = read_yaml(ROOT / "params.yaml")
+    given["models"]["stationary_dp"] |= unit
+    deps = stages.stages(check(given, Params, "params.yaml"))["fit_private"]["do"]["deps"]
+    assert ("${results}/${dataset}/weights.parquet" in deps) == bool(unit)
