@@ -4,6 +4,7 @@ Every number is the mean of five releases, ± its standard error. Those of d are
 bootstrap resamples; total variation distances are themselves. Data sets are given as coded records, each with
 its codebook beside it (records.parquet, records.json). Each release is a line of a file; run again, only
 those that it lacks are made, and the table is of all it has of the data sets, recipes and ε that were named.
+Where a recipe protects households, a data set's are in records.weights.parquet, a weights.parquet of its run.
 
 Run: python benchmarks/private.py --lines lines.jsonl [--epsilons .3 1 3 10] [--recipe JSON --called NAME]
     [--releases 5] [--threads 2] records.parquet …
@@ -21,6 +22,7 @@ from modp.models.family import Work
 from modp.models.private.fitting import spent
 from modp.models.private.recipe import PrivateRecipe
 from modp.survey.records import Records
+from modp.survey.weights import read_households
 
 RELEASES = BOOTSTRAPS = 5
 DELTA = 1e-5
@@ -48,8 +50,11 @@ def best(lines: Path, found: dict, name: str, records: Records, threads: int) ->
     return np.array(found[of]["measures"])
 
 
-def release(records: Records, recipe: PrivateRecipe, name: str, seed: int, threads: int) -> dict[str, object]:
-    work = Work(name, seed, threads)
+def release(
+    records: Records, recipe: PrivateRecipe, path: Path, seed: int, threads: int
+) -> dict[str, object]:
+    households = read_households(path.with_suffix(".weights.parquet")) if recipe.of_households else None
+    work = Work(path.stem, seed, threads, households=households)
     _, processor, (released, gate) = timed(lambda: spent(records, recipe, work))
     measured = nearness(records, records.of(released.codes), threads)
     tables, choices = len(released.history) - 1, sum("choice" in line.asked for line in gate.ledger)
@@ -93,7 +98,7 @@ def main() -> None:
             for seed in range(arguments.releases):
                 of = f"{name}, {epsilon:g}, {arguments.called}, {seed}"
                 if of not in found:
-                    note(arguments.lines, found, of, **release(records, recipe, name, seed, threads))
+                    note(arguments.lines, found, of, **release(records, recipe, path, seed, threads))
                 made.append(found[of])
             row(name, epsilon, arguments.called, made, ends)
 

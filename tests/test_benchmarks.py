@@ -1,6 +1,7 @@
 """What benchmarks say is what was measured: costs of processes, judged by targets; peers' measures."""
 
 import json
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,6 +17,7 @@ from modp.measures.variation import KEYS
 from modp.pipeline.params import DATA_OF_BENCHMARKS
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import audit
 import budgets
 import gpu
 import made
@@ -196,3 +198,26 @@ def test_peers_are_measured_on_one_table(tmp_path):
     assert rows["bootstrap"]["median"] == pytest.approx(1, abs=0.4)
     assert rows["bootstrap"]["exact_train"] > rows["chow-liu"]["exact_train"]
     assert rows["bootstrap"]["closer"] > 0.55 and rows["bootstrap"]["zero_rows"] == 0
+
+
+def test_an_attack_that_always_succeeds_bounds_epsilon_by_what_so_many_releases_can_show():
+    # All of 40 alarms true and none of 40 false: shares of at least .025^(1/40) and at most 1 - that.
+    share = 0.025 ** (1 / 40)
+    assert audit.least_epsilon(40, 0, 40, 0) == pytest.approx(math.log(share / (1 - share)))
+    assert audit.least_epsilon(20, 20, 40, 0) < 0
+    rng = np.random.default_rng(1)
+    told = np.column_stack([rng.random(80), np.ones(80)]), np.column_stack([rng.random(80), np.zeros(80)])
+    assert audit.audited(told, 0) == (pytest.approx(math.log(share / (1 - share))), 1)
+    alike = rng.random((80, 2)), rng.random((80, 2))
+    assert audit.audited(alike, 0)[0] < 0.5
+
+
+@pytest.mark.pipeline
+@pytest.mark.parametrize(("household", "who"), [("1", "one record"), ("3", "a household of 3")])
+def test_an_audit_says_what_it_attacked_and_each_attacks_bound(household, who, monkeypatch, capsys):
+    words = ["audit.py", "--releases", "8", "--records", "30", "--household", household]
+    monkeypatch.setattr(sys, "argv", words)
+    audit.main()
+    said = capsys.readouterr().out
+    assert f"with and without {who}, claimed epsilon 1: at least 0.00" in said and "not contradicted" in said
+    assert all(f"- {name}: at least " in said for name in audit.ATTACKS)

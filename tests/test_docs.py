@@ -61,6 +61,7 @@ INSTEAD = {
     "snakemake benchmarks --cores 2": "snakemake benchmarks --cores 2 --dry-run",
     "snakemake peers --cores 2": "snakemake peers --cores 2 --dry-run",
     "snakemake peers_dp --cores 2": "snakemake peers_dp --cores 2 --dry-run",
+    "snakemake audit --cores 1": "snakemake audit --cores 1 --dry-run",  # a minute or two
     # The nation's files would have to be fetched, and there is no cluster here.
     "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022": (
         "snakemake scattered --profile profiles/slurm --keep-going --config dataset=us-2022 --dry-run"

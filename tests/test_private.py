@@ -156,6 +156,26 @@ def test_only_measured_pairs_have_weights_and_the_strongest_is_measured():
     assert np.array_equal(found.model.w, found.model.w.T)
 
 
+def test_released_records_are_mended_towards_the_chains_mean_crosstab(monkeypatch):
+    seen, mended = {}, release.balanced.mended
+
+    def noting(codes, expected, *rest):
+        seen.update(codes=codes, expected=expected, mended=mended(codes, expected, *rest))
+        return seen["mended"]
+
+    monkeypatch.setattr(release.balanced, "mended", noting)
+    found, _ = released(correlated(1500), 1.0)
+    assert np.array_equal(found.codes, seen["mended"])
+
+    def far(codes):
+        excess = crosstab(records_of(codes, (3, 2, 4))) - seen["expected"]
+        return release.balanced.discrepancy(excess, 1 / (seen["expected"] + 1))
+
+    assert far(found.codes) < 0.8 * far(seen["codes"])
+    assert (found.codes != seen["codes"]).mean() < 0.1
+    assert np.trace(seen["expected"][:3, :3]) == pytest.approx(len(found.codes), abs=1)
+
+
 def test_where_noise_drowns_everything_the_model_is_nearly_independent():
     found, _ = released(correlated(2000), 1e-6, changed(QUICK, selection="uniform"))
     assert np.abs(found.model.w).max() < 0.5

@@ -131,6 +131,26 @@ def test_the_headline_says_what_was_measured_and_nothing_else():
     )
 
 
+def test_the_page_says_which_rows_have_a_guarantee_and_whom_it_protects():
+    one = {
+        "family": "private",
+        "epsilon": 1.0,
+        "delta": 1e-05,
+        "noise": "secret",
+        "unit": "record",
+        "most": None,
+    }
+    home = one | {"unit": "household", "most": 2, "noise": "seeded"}
+    models = {"m": {"family": "blades"}, "dp": one, "dp_home": home}
+    rows = [{"model": model, "name": "released"} for model in models]
+    single, whole = page.guarantees({"models": models, "rows": rows})
+    assert single == (
+        "dp/released is (1, 1e-05)-differentially private: a guarantee that protects single records, not "
+        "households."
+    )
+    assert "dp_home/released" in whole and "at most 2 records each" in whole and "trials only" in whole
+
+
 def test_where_most_cells_of_a_resample_are_exact_means_are_told_and_drawn():
     exact = TABLE.assign(ratio_median=np.nan)
     fidelity = page.headline("m/good", exact, HIDDEN, {"privacy": {}}, "sample")[0]
@@ -368,6 +388,7 @@ def write_tables(made: Path, at: Path, paper_notebook: bool = False) -> None:
     history.attrs["shortfall"] = "its fit ended before it arrived"
     history.to_parquet(at / "history.parquet")
     parameters |= {"rows": [{"model": "m", "name": name} for name in ("plain", "half")]}
+    parameters |= {"models": {"m": {"family": "blades"}}}
     step(
         *("tables", *coded(made), "--dataset", made / "tiny.yaml", "--published", made / "published.yaml"),
         *("--rows", *ROWS, "--cells", *[at / r / "cells.parquet" for r in ROWS]),

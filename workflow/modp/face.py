@@ -405,6 +405,7 @@ class Private(FittedModel):
         threads: int | None = None,
         progress: bool = False,
         public: Records | None = None,
+        households: np.ndarray | None = None,
         **recipe: object,
     ) -> Self:
         """Spend a budget on noisy crosstabs, fit a model to these alone, draw the table.
@@ -418,6 +419,7 @@ class Private(FittedModel):
         seed : of everything but the noise, which comes from the operating system and cannot be repeated
         name, threads, progress : as in :meth:`Stationary.fit`
         public : records that are no secret, under the same codebook, to start from
+        households : (n,), a number or name of each record's household, for ``unit="household", most=2``
         recipe : further keys of :class:`modp.models.private.recipe.PrivateRecipe`, as in params.yaml:
             ``selection="adaptive"``, ``public_edges=True``; ``noise="seeded"`` for tests, which anybody who
             knows the seed can take away
@@ -426,13 +428,16 @@ class Private(FittedModel):
         ------
         InputError
             if the codebook holds decile edges that are not said to be public; if ``public`` is under
-            another codebook; if a key is unknown or its value cannot be used
+            another codebook; if households are to be protected and are not given, or not one a record; if
+            a key is unknown or its value cannot be used
         """
+        if households is not None and len(households) != len(records):
+            raise InputError(f"{len(records):,} records have {len(households):,} households: give one each")
         if public and public.codebook.digest != records.codebook.digest:
             raise InputError("public records must be under the codebook of the true ones")
         keys = {"epsilon": epsilon, "delta": delta, "public": "public records" if public else None, **recipe}
         work = replace(_work(name, seed, threads, progress=progress), public=public)
-        return cls._fitted(records, work, keys)
+        return cls._fitted(records, replace(work, households=households), keys)
 
     def sample(
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int = 0

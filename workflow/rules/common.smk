@@ -160,11 +160,14 @@ def weighted(model):
 
 
 def design(name):
-    """The true records' weights, for a model or row that makes use of them."""
+    """The true records' weights and households, for a model or row that makes use of them."""
     row = ROWS.get(name)
-    asked = PARAMS.models[name.partition("/")[0]].of_weights
+    model = PARAMS.models[name.partition("/")[0]]
+    asked = model.of_weights
     if row:
         asked |= bool(row.calibrate or DATASET.asked_weight)
+    else:
+        asked |= model.of_households
     return f"{RESULTS}/weights.parquet" if asked else []
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
-from modp.survey.weights import Weights, read_households
+from modp.survey.weights import Weights, are_named, read_households
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Whole:
     def households(self) -> np.ndarray:
         """Of which household each of all parts' records is, int64 (n,)."""
         return read_households(self.folder / "weights.parquet")
+
+    @property
+    def housed(self) -> bool:
+        """Whether the data set names households."""
+        return are_named(self.folder / "weights.parquet")
 
     def rows(self, part: str) -> tuple[np.ndarray, np.ndarray]:
         """Return where a part's records stand among all, and among those held out."""

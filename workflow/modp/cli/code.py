@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         Records(held[known], codebook).write(path)
     if options.weights:
         with written(options.weights) as path:
-            weights.write(path, chosen.households, chosen.weights)
+            weights.write(path, chosen.households, chosen.weights, chosen.housed)
     if options.parts:
         assert chosen.parts is not None
         with written(options.parts) as path:
@@ -94,5 +94,5 @@ def _cut(part: Part, options: argparse.Namespace, log: Log) -> None:
         households = holdout.households_of(np.ma.array(whole.households[kept]))
         own = None if whole.weights is None else replace(whole.weights[kept], households=households)
         with written(options.weights) as path:
-            weights.write(path, households, own)
+            weights.write(path, households, own, whole.housed)
     log(f"{part.called}: {len(kept):,} records of {part.of}; {len(held):,} held out")

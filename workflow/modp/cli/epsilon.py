@@ -10,7 +10,15 @@ import pandas as pd
 from modp.base import seeds
 from modp.base.config import check, load
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, work_of
+from modp.cli.inputs import (
+    ask_for_coded,
+    ask_for_model,
+    ask_for_work,
+    coded,
+    households_of,
+    public_of,
+    work_of,
+)
 from modp.draws import independent
 from modp.figures import epsilon, style
 from modp.measures import variation
@@ -43,10 +51,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     for value in options.epsilons:
         recipe = check(options.model | {"epsilon": value}, PrivateRecipe, f"model {options.name}")
         public = public_of(recipe, records.codebook, options.name)
+        households = households_of(options) if recipe.of_households else None
         found = []
         for number in range(1, RELEASES + 1):
             name = f"{options.name}, epsilon {value:g}, release {number}"
-            work = replace(work_of(options, log), name=name, public=public)
+            work = replace(work_of(options, log), name=name, public=public, households=households)
             released, gate = spent(records, recipe, work)
             measured = variation.nearness(records, records.of(released.codes), options.threads)
             found.append(variation.multiples(measured, ideal))

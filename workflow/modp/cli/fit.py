@@ -8,7 +8,16 @@ from typing import Any
 
 from modp.base.errors import InputError
 from modp.base.output import Log, written
-from modp.cli.inputs import ask_for_coded, ask_for_model, ask_for_work, coded, public_of, recipe_of, work_of
+from modp.cli.inputs import (
+    ask_for_coded,
+    ask_for_model,
+    ask_for_work,
+    coded,
+    households_of,
+    public_of,
+    recipe_of,
+    work_of,
+)
 from modp.cli.whole import Said, ask_for_whole, whole
 from modp.models.family import Family, Recipe
 
@@ -38,6 +47,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
         return
     work = work_of(options, log, options.weights.with_name(".checkpoint.safetensors"))
     work = replace(work, public=public_of(recipe, records.codebook, options.name))
+    if recipe.of_households:
+        work = replace(work, households=households_of(options))
     for path in options.toward:
         work = replace(work, toward=family.load(path, records.codebook))
     fitted = family.fit(records, recipe, work)

@@ -17,7 +17,7 @@ from modp.models.registry import FAMILIES, family
 from modp.survey import records
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
-from modp.survey.weights import WEIGHT, Weights
+from modp.survey.weights import WEIGHT, Weights, are_named, read_households
 
 PROVENANCE = ".provenance.json"
 
@@ -56,7 +56,7 @@ def ask_for_work(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--zeros", choices=get_args(Zeros), default="sample", help="what counts as such")
-    parser.add_argument("--design", type=Path, nargs="?", help="the records' survey weights")
+    parser.add_argument("--design", type=Path, nargs="?", help="the records' households and survey weights")
     parser.add_argument("--weighted", action="store_true", help="the model is fitted to weighted counts")
 
 
@@ -91,6 +91,17 @@ def design_of(options: argparse.Namespace) -> Weights:
             "the dataset YAML names none: give it the key 'weight', as in weight: PWGTP"
         )
     return found
+
+
+def households_of(options: argparse.Namespace) -> np.ndarray:
+    """Return of which household each true record is; raise InputError if there is no key of them."""
+    if not (options.design and are_named(options.design)):
+        raise InputError(
+            f"{options.name}: 'unit: household' protects households, and the data set has no key by which "
+            "records of one can be told: name its column in the dataset YAML, as in household: SERIALNO, or "
+            "protect records (unit: record)"
+        )
+    return read_households(options.design)
 
 
 def public_of(recipe: Recipe, codebook: Codebook, name: str) -> Records | None:

@@ -70,6 +70,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     common = _common(options, parameters, table, best) | {
         "by_population": by_population,
         "warnings": lines(warned),
+        "guarantees": page.guarantees(parameters),
     }
     counts = table[table["cells"] == "all"]["records"].tolist()
     cells = _cells(options, counts) | {"first": options.rows.index(best) if best else 0}

@@ -73,6 +73,7 @@ def _common(options: argparse.Namespace, true: Households) -> dict[str, Any]:
     persons, homes = true.codebook
     return {
         "title": load(options.dataset, Dataset).title,
+        "guarantees": [],
         "households": f"{len(true):,} true households of {len(true.persons):,} persons, {len(persons.names)} "
         f"questions of persons and {len(homes.names)} of households, "
         f"{persons.block_starts[-1] + homes.block_starts[-1]} categories ({persons.question_set})",

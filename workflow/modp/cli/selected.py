@@ -37,6 +37,7 @@ class Selected:
     households : int64, of the kept ones, numbered from 0
     weights : of the kept ones, where the data set names them
     parts : (n,), the name of each one's part, where the data set is scattered
+    housed : whether households are those that the data set names, not one for each record
     """
 
     answers: Mapping[str, np.ma.MaskedArray]
@@ -45,6 +46,7 @@ class Selected:
     households: np.ndarray
     weights: Weights | None = None
     parts: np.ndarray | None = None
+    housed: bool = True
 
 
 def selected(
@@ -71,7 +73,7 @@ def selected(
     """
     _require_different([*files, *held_files], dataset)
     columns, rows, households, weighing = _read(files, dataset, questions, log)
-    n = len(rows)
+    n, housed = len(rows), households is not None
     kept, named = np.ones(n, bool), parts.names(columns, dataset)
     if held_files:
         others, _, theirs, _ = _read(held_files, dataset, questions, log)
@@ -97,7 +99,7 @@ def selected(
     names = np.ma.array(np.arange(n)) if households is None else households
     numbers = holdout.households_of(names[own])
     weights = _weights({name: values[own] for name, values in weighing.items()}, rows, numbers, dataset)
-    return Selected(columns, kept, rows, numbers, weights, named)
+    return Selected(columns, kept, rows, numbers, weights, named, housed)
 
 
 def _weights(

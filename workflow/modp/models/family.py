@@ -43,6 +43,11 @@ class Recipe(Strict):
         """Whether the model is fitted to weighted counts."""
         return bool(getattr(self, "weighted", False))
 
+    @property
+    def of_households(self) -> bool:
+        """Whether a fit to single records asks of which household each is."""
+        return False
+
 
 class Row(Strict):
     """What params.yaml says of a row of the accuracy table: one synthetic table drawn from a model.
@@ -70,7 +75,9 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Work:
-    """How a piece of work is done. Of all this only name, seed, zeros, weights and public decide the result.
+    """How a piece of work is done.
+
+    Of all this only name, seed, zeros, weights, households and public decide the result.
 
     name : of the model or row, after which its random streams are called
     device : auto, cpu, cuda or cuda:N
@@ -80,6 +87,7 @@ class Work:
     public : records that are no secret, under the same codebook, for families that start from such; None for
         none
     toward : a fitted model of the family that a fit is drawn to, where its recipe says so
+    households : int64 (n,), of which household each true record is; None where that is not known
     """
 
     name: str
@@ -92,6 +100,7 @@ class Work:
     weights: np.ndarray | None = None
     public: Records | None = None
     toward: Model | None = None
+    households: np.ndarray | None = None
 
 
 class Model(Protocol):

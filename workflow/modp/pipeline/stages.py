@@ -219,7 +219,8 @@ def _code(params: Params) -> dict[str, Any]:
 def _fit(family: Family, models: Sequence[str], of: Params) -> dict[str, Any]:
     outs = _results("${item}/model.safetensors", "${item}/history.parquet", "plots/history/${item}.csv")
     params = ["seed", "device", *(["zeros"] if family.excludes_zeros else []), "models.${item}"]
-    weights = ["weights.parquet"] if any(of.models[model].of_weights for model in models) else []
+    recipes = [of.models[model] for model in models]
+    weights = ["weights.parquet"] if any(r.of_weights or r.of_households for r in recipes) else []
     deps = [*_results(*CODED, *weights), *_code_of(["fit"], family)]
     return {"foreach": models, "do": _stage("fit ${item}", outs[:1], params, deps, outs)}
 

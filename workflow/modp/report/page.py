@@ -89,6 +89,26 @@ def headline(
     return [Number(key, p.value.format(**facts), p.name, p.meaning.format(**facts)) for key, p in parts]
 
 
+def guarantees(parameters: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on each row that comes with a formal guarantee, and whom that protects."""
+    found = []
+    for row in parameters["rows"]:
+        recipe = parameters["models"][row["model"]]
+        if "epsilon" not in recipe:
+            continue
+        whom = (
+            f"whole households, of which at most {recipe['most']} records each were taken"
+            if recipe.get("unit") == "household"
+            else "single records, not households"
+        )
+        but = ". Its noise derives from the seed, so that this holds of trials only"
+        found.append(
+            f"{row['model']}/{row['name']} is ({recipe['epsilon']:g}, {recipe['delta']:g})-differentially "
+            f"private: a guarantee that protects {whom}{but if recipe['noise'] == 'seeded' else ''}."
+        )
+    return found
+
+
 def _facts(
     row: str, table: pd.DataFrame, hidden: pd.DataFrame, metrics: Mapping[str, Any], zeros: str
 ) -> dict[str, Any]:

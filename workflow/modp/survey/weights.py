@@ -14,6 +14,10 @@ WEIGHT, HOUSEHOLD, REPLICATE = "weight", "household", "replicate_"
 """Columns of weights.parquet: a record's weight, the number of its household, and its replicate weights."""
 
 
+SINGLY = b"households"
+"""Key of the file's metadata where households are not known."""
+
+
 @dataclass(frozen=True)
 class Weights:
     """Weights of n records.
@@ -107,19 +111,28 @@ def read_households(path: str | Path) -> np.ndarray:
     return households
 
 
-def write(path: str | Path, households: np.ndarray, weights: Weights | None) -> None:
+def are_named(path: str | Path) -> bool:
+    """Whether the households are those that the data set names, not one for each record."""
+    return SINGLY not in (pq.read_schema(path).metadata or {})
+
+
+def write(path: str | Path, households: np.ndarray, weights: Weights | None, named: bool = True) -> None:
     """Write the design of a survey as Parquet: households and, where they are known, weights.
 
     Parameters
     ----------
     households : int64 (n,)
     weights : of the same n records
+    named : whether the data set says which records are of one household; if not, each has its own
     """
     columns: dict[str, np.ndarray] = {HOUSEHOLD: households}
     if weights is not None:
         columns[WEIGHT] = weights.values
         columns |= {f"{REPLICATE}{r + 1}": own for r, own in enumerate(weights.replicates.T)}
-    pq.write_table(pa.table(columns), path, compression="zstd")
+    table = pa.table(columns)
+    if not named:
+        table = table.replace_schema_metadata({SINGLY: b"each record has a household of its own"})
+    pq.write_table(table, path, compression="zstd")
 
 
 def of_synthetic(path: str | Path, total: float) -> np.ndarray:

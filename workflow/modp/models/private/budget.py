@@ -1,8 +1,9 @@
 """Differential privacy: how much a budget is, and the one gate through which true records are seen.
 
-Two tables are neighbours if one has one record more than the other. Privacy is counted as zero-
-concentrated differential privacy (zCDP; Bun and Steinke, 2016), whose ρ of several answers add up, also
-where a question depends on earlier answers. OpenDP translates ρ to (ε, δ).
+Two tables are neighbours if one has one record more than the other, or the records of one household, of
+which there is a bound. Privacy is counted as zero-concentrated differential privacy (zCDP; Bun and Steinke,
+2016), whose ρ of several answers add up, also where a question depends on earlier answers. OpenDP translates
+ρ to (ε, δ).
 
 What is measured, and where noise comes from, are in :class:`Gate` and :mod:`modp.models.private.noise`.
 """
@@ -75,9 +76,19 @@ class Gate:
 
     Nothing else may see true records. Every answer carries noise and is paid for; ``ledger`` lists what
     was paid, and ``left`` says what can still be. Payments are fractions, so that they add up exactly.
+
+    What is said below of one record holds of ``most`` of them as many times over: changes of counts add up,
+    and at worst, where all give the same answers, in one direction.
     """
 
-    def __init__(self, counts: np.ndarray, block_starts: np.ndarray, rho: float | Fraction, noise: Noise):
+    def __init__(
+        self,
+        counts: np.ndarray,
+        block_starts: np.ndarray,
+        rho: float | Fraction,
+        noise: Noise,
+        most: int = 1,
+    ):
         """Close the gate around a crosstab.
 
         Parameters
@@ -86,8 +97,9 @@ class Gate:
         block_starts : shape (Q + 1,)
         rho : the whole budget, in zCDP
         noise : of all answers; secret, if it is to hide anything
+        most : records by which neighbours differ: one, or as many as are taken of a household
         """
-        self._counts, self._noise = np.array(counts, np.int64), noise
+        self._counts, self._noise, self.most = np.array(counts, np.int64), noise, most
         self._blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
         self.rho = self.left = Fraction(rho)
         self.ledger: list[Spent] = []
@@ -155,17 +167,19 @@ class Gate:
         index into ``pairs``
         """
         self._pay("choice of a pair", rho)
-        scale = 2 * FINE / math.sqrt(8 * float(rho)) * ROUNDED_UP
+        sensitivity = FINE * self.most
+        scale = 2 * sensitivity / math.sqrt(8 * float(rho)) * ROUNDED_UP
         away = np.abs(FINE * self._counts - np.rint(FINE * expected).astype(np.int64))
         scores = np.array([away[self._blocks[q], self._blocks[r]].sum() for q, r in pairs])
-        return self._noise.highest(scores - np.rint(FINE * handicaps).astype(np.int64), scale, FINE, rho)
+        scores -= np.rint(FINE * handicaps).astype(np.int64)
+        return self._noise.highest(scores, scale, sensitivity, rho)
 
     def _measured(
         self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
     ) -> tuple[np.ndarray, float]:
-        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
+        """Return counts with the noise that ρ buys, and its σ; one record changes them by √``squared``."""
         self._pay(asked, rho)
-        sensitivity = math.nextafter(math.sqrt(squared), math.inf)
+        sensitivity = math.nextafter(math.sqrt(squared * self.most**2), math.inf)
         sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
         return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
 

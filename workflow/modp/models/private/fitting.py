@@ -14,6 +14,7 @@ from modp.models.family import Fitted, Work
 from modp.models.private import budget, noise, release
 from modp.models.private.public import start_of
 from modp.models.private.recipe import PrivateRecipe, Spending
+from modp.models.private.unit import taken
 from modp.models.stationary.model import Stationary, loaded
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
@@ -53,7 +54,8 @@ def fit(records: Records, recipe: PrivateRecipe, work: Work) -> Fitted:
     Raises
     ------
     InputError
-        if the codebook holds decile edges that are not said to be public
+        if the codebook holds decile edges that are not said to be public, or households are to be
+        protected and those of the records are not known
     """
     released, gate = spent(records, recipe, work)
     history = pd.DataFrame(released.history)
@@ -82,7 +84,10 @@ def spent(records: Records, recipe: PrivateRecipe, work: Work) -> tuple[release.
     secret = recipe.noise == "secret"
     source = noise.Secret() if secret else noise.Seeded(seeds.generator(work.seed, "noise", name))
     rho = budget.rho_of(recipe.epsilon, recipe.delta)
-    gate = budget.Gate(crosstab(records, work.threads), codebook.block_starts, rho, source)
+    most = 1
+    if recipe.most is not None:
+        records, most = _of_households(records, recipe.most, work), recipe.most
+    gate = budget.Gate(crosstab(records, work.threads), codebook.block_starts, rho, source, most)
     del records  # nothing but the gate knows them from here on
     settings = release.Settings(**recipe.model_dump(include=set(Spending.model_fields)))
     seed, zeros = seeds.integer(work.seed, "fit_private", name), codebook.stated_zeros
@@ -94,6 +99,21 @@ def spent(records: Records, recipe: PrivateRecipe, work: Work) -> tuple[release.
             gate, codebook.block_starts, zeros, settings, seed, work.threads, progress, start
         )
     return found, gate
+
+
+def _of_households(records: Records, most: int, work: Work) -> Records:
+    """The records that are taken of households; the log says how many are not, which is for the office."""
+    if work.households is None:
+        raise InputError(
+            f"{work.name}: 'unit: household' protects households, and of which one each record is, is not "
+            "known; name the column of their key in the dataset YAML, as in household: SERIALNO"
+        )
+    rows = taken(records.codes, work.households, most, work.seed)
+    work.log(
+        f"{work.name}: {len(rows):,} of {len(records):,} records are taken, at most {most} of a household "
+        "(true numbers, which no budget pays for: not to be told)"
+    )
+    return records[rows]
 
 
 def _refuse_private_edges(codebook: Codebook, recipe: PrivateRecipe, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from modp.base.config import Strict
 from modp.models.family import Recipe, Row, Where
@@ -33,7 +33,10 @@ class PrivateRecipe(Recipe, Spending):
     entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
     it away. ``chains`` bounds their number while pairs are chosen. ``public`` names the results folder of a
     data set that is public and under the same codebook (``codebook`` in the dataset YAML), last year's for
-    instance: the model starts from its records, which costs nothing.
+    instance: the model starts from its records, which costs nothing. With ``unit: household`` whole
+    households are protected, not single records; ``most`` says of how many records of one at most, and the
+    others of larger ones are left out, by a lot that looks at that household alone. Noise is as many times
+    as large.
     """
 
     family: Literal["private"] = "private"
@@ -41,8 +44,26 @@ class PrivateRecipe(Recipe, Spending):
     delta: float = Field(gt=0, lt=1)
     public_edges: bool = False
     public: str | None = None
+    unit: Literal["record", "household"] = "record"
+    most: int | None = Field(default=None, ge=1)
     noise: Literal["secret", "seeded"] = "secret"
     fitted: None = None  # its one table is of the people whom it was fitted to
+
+    @property
+    def of_households(self) -> bool:
+        """Whether whole households are protected."""
+        return self.unit == "household"
+
+    @model_validator(mode="after")
+    def _most_is_of_households(self) -> "PrivateRecipe":
+        if self.of_households and self.most is None:
+            raise ValueError(
+                "'unit: household' needs 'most', of how many persons of one household at most records are "
+                "taken, as in most: 2"
+            )
+        if not self.of_households and self.most is not None:
+            raise ValueError("'most' is of households: write 'unit: household' too, or leave it out")
+        return self
 
 
 class PrivateRow(Row):

@@ -104,7 +104,8 @@ class Measured:
 class Release:
     """A fitted model, the synthetic records (int16 (n, Q)) and how they came about.
 
-    ``entropy_bits``, (n,), are of the distributions that the last sweep drew from.
+    ``entropy_bits``, (n,), are of the distributions that the last sweep drew from, before single answers were
+    redrawn.
     """
 
     model: Stationary
@@ -173,12 +174,13 @@ def borne(n: float, rho: float) -> float:
 
 def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable[[Measured], None]) -> None:
     settings, sizes = fitting.settings, np.diff(fitting.block_starts)
-    pairs = borne(fitting.n, float(total)) if settings.pairs is None else settings.pairs
+    # Of the households' budget that is left which buys the same noise where one record is protected.
+    pairs = borne(fitting.n, float(total) / gate.most**2) if settings.pairs is None else settings.pairs
     rounds = min(len(fitting.pairs), max(1, round(pairs * len(sizes))))
     at_once = max(settings.at_once, math.ceil(rounds / settings.fits))
     choice = settings.choices * total / rounds
     table = gate.left / rounds - choice
-    sigma = 1 / math.sqrt(2 * float(table))
+    sigma = gate.most / math.sqrt(2 * float(table))
     for number in range(rounds):
         if number % at_once == 0:
             fitting.sweep(settings.sweeps)
@@ -279,11 +281,12 @@ class _Fitting:
         self.model = replace(self.model, strength=linked.strength)
 
     def finish(self) -> Release:
-        """Fit to everything, in the end with as many chains as there are records; choose among their states.
+        """Fit to everything, in the end with a chain a record; choose among their states, and mend these.
 
         Records are not drawn from the final weights: while these move, resampling holds the chains at
         the tables; the weights' own equilibrium, which slow questions take long to reach, is further away.
-        Those released are chosen so that their crosstab is the chains' mean one, without sampling noise.
+        Those released are chosen, and single answers of theirs redrawn, so that their crosstab is the chains'
+        mean one, without sampling noise.
         """
         settings, n = self.settings, max(1, round(self.n))
         self.sweep(settings.last_sweeps)
@@ -311,7 +314,13 @@ class _Fitting:
         rows = balanced.chosen(drawn, mean, n, self.block_starts, rng, self.threads)
         rows = rng.permutation(rows)
         model = replace(self.model, w=w.astype(np.float32), c=c.astype(np.float32))
-        return Release(model, drawn[rows], bits[rows], self.history)
+        key = seeds.integer(self.seed, "private", "mended")
+
+        def redraw(codes: np.ndarray, held: np.ndarray, number: int) -> np.ndarray:
+            return model.redrawn(codes, key, number, self.threads, held=held).codes
+
+        codes = balanced.mended(drawn[rows], mean, redraw, self.block_starts, rng, self.threads)
+        return Release(model, codes, bits[rows], self.history)
 
     def _step(self, entropy: bool = False) -> sweeps.Swept:
         """Sweep all chains once."""
