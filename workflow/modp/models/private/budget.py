@@ -70,11 +70,59 @@ class Spent:
     rho: Fraction
 
 
-class Gate:
+class Account:
+    """A budget, and what is paid of it for answers with noise.
+
+    ``ledger`` lists what was paid, and ``left`` says what can still be. Payments are fractions, so that they
+    add up exactly.
+    """
+
+    def __init__(self, rho: float | Fraction, noise: Noise):
+        """Open an account of ρ, in zCDP."""
+        self._noise = noise
+        self.rho = self.left = Fraction(rho)
+        self.ledger: list[Spent] = []
+
+    def _measured(
+        self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
+    ) -> tuple[np.ndarray, float]:
+        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
+        self._pay(asked, rho)
+        sensitivity = math.nextafter(math.sqrt(squared), math.inf)
+        sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
+        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
+
+    def _highest(self, asked: str, scores: np.ndarray, sensitivity: int, rho: Fraction) -> int:
+        """Return which score is the highest with the Gumbel noise that ρ buys.
+
+        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers. With its ε it
+        is ε²/8-zCDP (Cesar and Rogers, 2021).
+
+        Parameters
+        ----------
+        sensitivity : by how much any score of neighbours differs at most
+        """
+        self._pay(asked, rho)
+        scale = 2 * sensitivity / math.sqrt(8 * float(rho)) * ROUNDED_UP
+        return self._noise.highest(scores, scale, sensitivity, rho)
+
+    def _pay(self, asked: str, rho: Fraction) -> None:
+        """Take ρ from the budget."""
+        if rho <= 0:
+            raise ValueError("an answer costs something")
+        if rho > self.left:
+            raise InputError(
+                f"the privacy budget is spent: {asked} costs rho = {float(rho):.3g}, "
+                f"and {float(self.left):.3g} of {float(self.rho):.3g} is left"
+            )
+        self.left -= rho
+        self.ledger.append(Spent(asked, rho))
+
+
+class Gate(Account):
     """Holds the crosstab of the true records, and answers questions about it while the budget lasts.
 
-    Nothing else may see true records. Every answer carries noise and is paid for; ``ledger`` lists what
-    was paid, and ``left`` says what can still be. Payments are fractions, so that they add up exactly.
+    Nothing else may see true records. Every answer carries noise and is paid for.
     """
 
     def __init__(self, counts: np.ndarray, block_starts: np.ndarray, rho: float | Fraction, noise: Noise):
@@ -87,10 +135,9 @@ class Gate:
         rho : the whole budget, in zCDP
         noise : of all answers; secret, if it is to hide anything
         """
-        self._counts, self._noise = np.array(counts, np.int64), noise
+        super().__init__(rho, noise)
+        self._counts = np.array(counts, np.int64)
         self._blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
-        self.rho = self.left = Fraction(rho)
-        self.ledger: list[Spent] = []
 
     def margins(self, rho: Fraction) -> tuple[np.ndarray, np.ndarray]:
         """Count every question's answers.
@@ -140,10 +187,8 @@ class Gate:
     ) -> int:
         """Choose a pair of questions whose table is far from what is expected.
 
-        The exponential mechanism (McSherry and Talwar, 2007) by Gumbel noise, with the sum of absolute
-        deviations less a handicap as the score, which one record changes by at most one: it is in one cell.
-        Scores are whole numbers, 1,024 to a record, so that this is exact. With its ε it is ε²/8-zCDP (Cesar
-        and Rogers, 2021).
+        The score is the sum of absolute deviations less a handicap, which one record changes by at most one:
+        it is in one cell. Scores are whole numbers, 1,024 to a record.
 
         Parameters
         ----------
@@ -154,29 +199,7 @@ class Gate:
         -------
         index into ``pairs``
         """
-        self._pay("choice of a pair", rho)
-        scale = 2 * FINE / math.sqrt(8 * float(rho)) * ROUNDED_UP
         away = np.abs(FINE * self._counts - np.rint(FINE * expected).astype(np.int64))
         scores = np.array([away[self._blocks[q], self._blocks[r]].sum() for q, r in pairs])
-        return self._noise.highest(scores - np.rint(FINE * handicaps).astype(np.int64), scale, FINE, rho)
-
-    def _measured(
-        self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
-    ) -> tuple[np.ndarray, float]:
-        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
-        self._pay(asked, rho)
-        sensitivity = math.nextafter(math.sqrt(squared), math.inf)
-        sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
-        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
-
-    def _pay(self, asked: str, rho: Fraction) -> None:
-        """Take ρ from the budget."""
-        if rho <= 0:
-            raise ValueError("an answer costs something")
-        if rho > self.left:
-            raise InputError(
-                f"the privacy budget is spent: {asked} costs rho = {float(rho):.3g}, "
-                f"and {float(self.left):.3g} of {float(self.rho):.3g} is left"
-            )
-        self.left -= rho
-        self.ledger.append(Spent(asked, rho))
+        scores -= np.rint(FINE * handicaps).astype(np.int64)
+        return self._highest("choice of a pair", scores, FINE, rho)
