@@ -88,9 +88,7 @@ def _things(households: Households) -> int:
     return int(households.sizes.max(initial=1)) ** 2
 
 
-def _counted(
-    households: Households, agreeing: np.ndarray, most: int, of: np.ndarray, threads: int
-) -> Parts:
+def _counted(households: Households, agreeing: np.ndarray, most: int, of: np.ndarray, threads: int) -> Parts:
     """Count, one of n things of a household for ``of[n]``."""
     persons, homes = households.persons, households.homes
     sizes = (

@@ -95,8 +95,8 @@ class Account:
     def _highest(self, asked: str, scores: np.ndarray, sensitivity: int, rho: Fraction) -> int:
         """Return which score is the highest with the Gumbel noise that ρ buys.
 
-        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers. With its ε it
-        is ε²/8-zCDP (Cesar and Rogers, 2021).
+        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers. With its ε
+        it is ε²/8-zCDP (Cesar and Rogers, 2021).
 
         Parameters
         ----------
