@@ -324,14 +324,26 @@ HOMES = SMALL | {
     "models": {
         "homes": {"family": "households", "most_windows": 1, "agree": ["SEX"]},
         "pairs": SMALL["models"]["pairs"],
+        "guarded": {
+            "family": "private_households",
+            "epsilon": 20.0,
+            "delta": 1e-5,
+            "tables": 1,
+            "noise": "seeded",
+            "agree": ["SEX"],
+        },
     },
     "rows": [
         {"model": "pairs", "name": "sweeps-2", "sweeps": 2},
         {"model": "homes", "name": "drawn", "sweeps": 30},
         {"model": "homes", "name": "kept", "sweeps": 5, "composition": "kept"},
+        {"model": "guarded", "name": "released"},
     ],
     "figures": {},
-    "release": {"rows": ["homes/drawn", "pairs/sweeps-2"], "despite_warnings": ["homes/drawn"]},
+    "release": {
+        "rows": ["homes/drawn", "guarded/released", "pairs/sweeps-2"],
+        "despite_warnings": ["homes/drawn", "guarded/released"],
+    },
 }
 HOMES.pop("answers_by_blade")
 
@@ -339,7 +351,7 @@ HOMES.pop("answers_by_blade")
 def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
     params = check(HOMES, Params, "params.yaml")
     whole, single = params.of(True), params.of(False)
-    assert list(whole.models) == ["homes"] and list(single.models) == ["pairs"]
+    assert list(whole.models) == ["homes", "guarded"] and list(single.models) == ["pairs"]
     assert [row.row for row in single.rows] == single.release.rows == ["pairs/sweeps-2"]
     with pytest.raises(InputError, match="'models' has none that is of whole households"):
         single.of(True)
@@ -347,7 +359,8 @@ def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
         check(HOMES | {"rows": HOMES["rows"][1:], "release": {}}, Params, "params.yaml").of(False)
     (tmp_path / "d.yaml").write_text(yaml.safe_dump({**dataset(["p.csv"]).model_dump(exclude_unset=True)}))
     made = stages.stages(params.model_copy(update={"dataset": str(tmp_path / "d.yaml")}))
-    assert list(made) == ["acquire", "code", "fit_households", "row_households", "report", "page"]
+    both = [f"{what}_{name}" for name in ("households", "private_households") for what in ("fit", "row")]
+    assert list(made) == ["acquire", "code", *both, "report", "page"]
     rows = made["row_households"]["foreach"]
     assert [row["at"] for row in rows.values()] == [1, 2], "rows are counted as params.yaml has them"
     named = holdings.markdown(holdings.OF_HOUSEHOLDS)
@@ -394,3 +407,16 @@ def test_a_data_set_of_households_runs_to_the_end_by_both_engines_and_is_release
     assert len(homes) == 192 and len(persons.merge(homes, on="SERIALNO")) == len(persons)
     assert (persons.loc[persons["ROLE"] == "householder", "AGEP"] >= 18).all()
     assert "192 true households" in (results / "homes/drawn/release/README.md").read_text()
+
+    # With a guarantee nothing true is told: neither values, nor how many households there were.
+    told = (results / "guarded/released/release/README.md").read_text()
+    assert (
+        "neighbours if one has one whole household more" in told
+        and "192" not in told.partition("made them")[2]
+    )
+    assert "neighbours if one has one whole household more" in (results / "report_public.html").read_text()
+    joined = pd.read_csv(results / "guarded/released/release/joined.csv")
+    assert set(joined["PINCP"].astype(str)) <= {"0", "1", "2"} | {"child", "-1"} and len(joined) > 100
+    assert (joined.loc[joined["ROLE"] == "householder", "AGEP"] == 1).all()
+    drawn = pd.read_parquet(results / "guarded/released/synthetic_households.parquet")
+    assert drawn["record"].isna().all()

@@ -124,7 +124,8 @@ def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[s
 
     Parameters
     ----------
-    record : int64 (m,), the row of the true household from which each synthetic one was drawn
+    record : int64 (m,), the row of the true household from which each synthetic one was drawn; masked for
+        those that were drawn from none, which are left out
 
     Returns
     -------
@@ -132,14 +133,18 @@ def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[s
     sizes of which there are none
     """
     hits, chance = np.zeros((2, len(synthetic)))
+    known, record = ~np.ma.getmaskarray(record), np.ma.getdata(record)
     tables = {tuple(true.numbers[rows[0]]): (rows, answers) for rows, answers in flat(true)}
     for rows, answers in flat(synthetic):
+        if not known[rows].any():
+            continue
         of_true, table = tables[tuple(synthetic.numbers[rows[0]])]
         partner = table[np.searchsorted(of_true, record[rows])]
         rank = at_least(table, answers, (partner == answers).sum(axis=1))
         hits[rows], chance[rows] = rank <= NEAREST, min(NEAREST / len(table), 1)
     return {
-        name: (_mean(hits[some]), _mean(chance[some])) for name, some in _by_size(synthetic.sizes).items()
+        name: (_mean(hits[some & known]), _mean(chance[some & known]))
+        for name, some in _by_size(synthetic.sizes).items()
     }
 
 

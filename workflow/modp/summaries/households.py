@@ -53,7 +53,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Drawn:
-    """Synthetic households, and the row of the true household at which each one began: (m,)."""
+    """Synthetic households, and the row of the true one at which each began, masked for none: (m,)."""
 
     households: Households
     record: np.ndarray
@@ -291,8 +291,8 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
             line["table"],
             line["persons"],
             f"{line['households']:,}",
-            *(f"{line[name]:.1%}" for name in ("closer_to_train", "within_10", "chance")),
-            *(f"{line[name]:.2%}" for name in ("identical", "identical_holdout")),
+            *(_percent(line[name], 1) for name in ("closer_to_train", "within_10", "chance")),
+            *(_percent(line[name], 2) for name in ("identical", "identical_holdout")),
         )
         for line in privacy.to_dict("records")
     ]
@@ -302,6 +302,10 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
         Printed("Shares of households", ("share", *shares.columns[1:]), told, 1),
         Printed("What is given away", ("table", "persons", "households", *of), left, 2),
     ]
+
+
+def _percent(share: float, digits: int) -> str:
+    return "" if np.isnan(share) else f"{share:.{digits}%}"
 
 
 def _three(line: Mapping[str, float], what: str) -> str:

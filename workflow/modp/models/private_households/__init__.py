@@ -21,5 +21,6 @@ FAMILY = Family(
     },
     untreated="the fit's last chains, the one table that is released",
     most_rows=1,
+    trains=False,
     whole=True,
 )

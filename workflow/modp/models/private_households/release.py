@@ -8,7 +8,7 @@ than its noise.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ from modp.models.private_households.gate import HouseholdGate
 from modp.models.private_households.tables import Table, compositions, one_way, pairs
 from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
-from modp.survey.households import ROLES, Codebooks, Households
+from modp.survey.households import HOUSEHOLDER, ROLES, Codebooks, Households
 from modp.survey.records import Records
 
 PAIRED = ("person", "between", "own", "pair", "agree")
@@ -146,10 +146,32 @@ def release(
     for number in range(rounds):
         if number % at_once == 0:
             fitting.sweep(settings.sweeps)
-        handicaps = np.array([NOISE_SIZE * noise * table.most * len(table.cells) for table in candidates])
+        handicaps = handicaps_of(candidates, noise, float(choice))
         table = candidates.pop(gate.worst(fitting.expected, candidates, handicaps, choice))
         fitting.take(table, *gate.table(table, price), float(price + choice))
     return fitting.finish()
+
+
+def handicaps_of(candidates: Sequence[Table], noise: float, rho: float) -> np.ndarray:
+    """Return by how much each table must be off, in households, to be as good a choice as one without cells.
+
+    First, by what noise of this standard deviation for one household would be off by itself: less is not
+    worth a measurement. Then by what chance adds to the best of many: so that every kind of tables is as
+    likely to be chosen where none is off, be there many or few of it.
+
+    Parameters
+    ----------
+    noise : of a table's counts, of a household that adds one
+    rho : the price of the choice, which says how much chance there is in it
+    """
+    kinds = [table.kind for table in candidates]
+    chance = 2 / math.sqrt(8 * rho)
+    return np.array(
+        [
+            table.most * (NOISE_SIZE * noise * len(table.cells) + chance * math.log(kinds.count(table.kind)))
+            for table in candidates
+        ]
+    )
 
 
 class _Spreads:
@@ -193,12 +215,9 @@ class _Fitting:
     ) -> None:
         """Take up compositions and one-way tables; start chains from independent answers."""
         blocks, home_blocks = (book.block_starts for book in self.books)
-        kinds = compositions(self.most)
-        most = max(float(counts.sum()), 1.0)
-        often = np.rint(positive(counts.astype(float), np.full(len(counts), sigma), most)).astype(int)
-        if not often.any():
-            often[0] = 1
-        self.numbers = np.repeat(kinds, often, axis=0)  # of the households that will be released
+        households = max(1, round(total_of(counts, sigma, of_one, noisy)))
+        # As many of each as will be released.
+        self.numbers = np.repeat(compositions(self.most), rounded(projected(counts, households)), axis=0)
         self.n = float(len(self.numbers))
         sizes = int(blocks[-1]), int(home_blocks[-1]), int(self.agreeing.max(initial=-1)) + 1, self.most
         self.target, self.precision, self.expected = (parts(*sizes) for _ in range(3))
@@ -443,6 +462,39 @@ class _Fitting:
         gains = draws.gains(self.chains, more, self.agreeing, self.threads)
         rng = seeds.generator(self.seed, "private households", "resample", str(self.number))
         self.chains = self.chains[resampled(gains, self.chains.composition, rng.random())]
+
+
+def total_of(
+    counts: np.ndarray, sigma: float, of_one: list[Table], noisy: list[tuple[np.ndarray, float]]
+) -> float:
+    """Return the number of households by all noisy counts that add up to it, by inverse variance.
+
+    They are the compositions', every question's of households, and every question's of householders, of whom
+    each has one.
+
+    Parameters
+    ----------
+    counts, sigma : of the compositions
+    of_one, noisy : the one-way tables, and what was measured of each
+    """
+    sums, variances = [float(counts.sum())], [len(counts) * sigma**2]
+    for table, (found, of) in zip(of_one, noisy, strict=True):
+        if table.roles in ((), (HOUSEHOLDER,)):
+            sums.append(float(found.sum()))
+            variances.append(len(found) * of**2)
+    return float(np.average(sums, weights=1 / np.array(variances)))
+
+
+def projected(counts: np.ndarray, total: float) -> np.ndarray:
+    """Return the counts of at least 0 with this total that are nearest to noisy ones, by least squares."""
+    down = np.sort(counts.astype(float))[::-1]
+    over = (np.cumsum(down) - total) / np.arange(1, len(down) + 1)
+    return np.maximum(counts - over[np.flatnonzero(down > over)[-1]], 0)
+
+
+def rounded(counts: np.ndarray) -> np.ndarray:
+    """Return whole numbers, int64, whose running sums are the rounded ones of counts."""
+    return np.diff(np.rint(np.concatenate([[0], np.cumsum(counts)])).astype(np.int64))
 
 
 def resampled(gains: np.ndarray, kind: np.ndarray, start: float) -> np.ndarray:

@@ -24,6 +24,7 @@ class Table:
     cells : int64, flat places in the part
     again : int64, where the same numbers stand a second time, by symmetry; empty if nowhere
     most : what one household adds to all cells together, in households, at most
+    kind : what it is of, as one of few kinds
     """
 
     name: str
@@ -32,6 +33,7 @@ class Table:
     cells: np.ndarray
     again: np.ndarray
     most: int = 1
+    kind: str = ""
 
 
 def compositions(most: int) -> np.ndarray:
@@ -86,12 +88,12 @@ def pairs(books: Codebooks, agreeing: np.ndarray, most: int) -> list[Table]:
             told = f"{ROLES[a]} {name}, {ROLES[b]} {other_name}"
             cells, again = places.pair[a, b, one, other], places.pair[b, a, other, one].T
             if a < b:
-                found.append(_table(told, "pair", (a, b), cells, again))
+                found.append(_table(told, "pair", (a, b), cells, again, same=one == other))
             elif one.start < other.start:
                 found.append(_table(told, "pair", (a, a), cells, again, 2))
             elif one == other:
                 upper = np.triu_indices(len(cells))
-                found.append(_table(told, "pair", (a, a), cells[upper], again[upper]))
+                found.append(_table(told, "pair", (a, a), cells[upper], again[upper], same=True))
     for d in range(len(places.agree)):
         name = books.persons.names[int(np.flatnonzero(agreeing == d)[0])]
         found.append(_table(f"all agree on {name}", "agree", (), places.agree[d, 2:]))
@@ -122,6 +124,9 @@ def _table(
     cells: np.ndarray,
     again: np.ndarray | None = None,
     most: int = 1,
+    same: bool = False,
 ) -> Table:
+    """A table; ``same`` says that it is of one question, asked of two members."""
     second = np.zeros(0, np.int64) if again is None else again.ravel()
-    return Table(name, part, roles, cells.ravel(), second, most)
+    kind = f"{part} of one question" if same else part
+    return Table(name, part, roles, cells.ravel(), second, most, kind)
