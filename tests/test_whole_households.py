@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from conftest import shared
 from test_pipeline import (
     SMALL,
     graphs,
@@ -21,7 +22,7 @@ from modp.base.errors import InputError
 from modp.cli.gathered import gathered
 from modp.cli.release_households import sources
 from modp.crosstabs.members import parts
-from modp.measures.households import couples
+from modp.measures.households import ages, couples, three_generations
 from modp.pipeline import stages
 from modp.pipeline.params import Params
 from modp.pums.where import Dataset
@@ -29,7 +30,8 @@ from modp.release.households import released
 from modp.report import holdings
 from modp.summaries import households as summaries
 from modp.survey import derived
-from modp.survey.households import Households
+from modp.survey import households as survey
+from modp.survey.households import CHILD, HOUSEHOLDER, OTHER, SPOUSE, Households
 from modp.survey.questions import QuestionSet
 
 QUESTIONS = {
@@ -306,6 +308,50 @@ def test_shares_count_households_by_who_lives_there(tmp_path):
         found["Anybody under 18"] == pytest.approx(children) and found["Number of children: 3 or more"] == 0
     )
     assert not [name for name in found.index if "income" in name]
+
+
+def test_three_generations_are_told_by_roles_and_ages_by_hand():
+    households = [
+        ([HOUSEHOLDER, SPOUSE, CHILD], [40, 38, 10], False),
+        ([HOUSEHOLDER, CHILD, OTHER], [40, 10, 70], True),  # a parent, householder, child
+        ([HOUSEHOLDER, CHILD, OTHER], [60, 35, 5], True),  # householder, child, grandchild
+        ([HOUSEHOLDER, CHILD, OTHER], [60, 35, 21], False),  # too near to be the child's child
+        ([HOUSEHOLDER, CHILD, OTHER], [40, 10, 95], False),  # too old to be a parent
+        ([HOUSEHOLDER, OTHER, OTHER], [40, 70, 10], False),  # no child of the householder
+        ([HOUSEHOLDER, SPOUSE, CHILD, OTHER], [30, 50, 14, 66], True),
+        ([HOUSEHOLDER], [40], False),
+    ]
+    starts = np.concatenate([[0], np.cumsum([len(roles) for roles, _, _ in households])])
+    roles, age = (np.concatenate([of[k] for of in households]) for k in (0, 1))
+    found = three_generations(starts, roles, age)
+    assert found.tolist() == [three for _, _, three in households]
+
+
+def test_ages_are_the_lowest_of_their_categories_and_the_share_is_told(tmp_path):
+    true = found_in(two_files(tmp_path)).train
+    assert set(ages(true, "AGEP")) == {0, 18} and ages(true, "AGE") is None and ages(true, "PINCP") is None
+    assert not three_generations(true.starts, true.roles, ages(true, "AGEP")).any()
+    none = parts(true.persons.block_starts[-1], true.homes.block_starts[-1], 0, 3, bool)
+    told = summaries.shares({"true": true}, [], none).set_index("share")
+    assert told.loc["three generations, each 15 to 50 years apart", "true"] == 0
+
+
+@pytest.mark.pipeline
+def test_the_rule_finds_the_three_generations_of_wyoming():
+    frame = pd.read_csv(shared("data/csv_pwy.zip"), usecols=["SERIALNO", "AGEP", "RELSHIPP"])
+    relation = frame["RELSHIPP"].to_numpy()
+    rows, starts, _ = survey.placed(frame["SERIALNO"].to_numpy(), survey.roles_of(relation))
+    relation, age = relation[rows], frame["AGEP"].to_numpy()[rows]
+    found = three_generations(starts, survey.roles_of(relation), age)
+    of = np.repeat(np.arange(len(found)), np.diff(starts))
+    holds = lambda *codes: np.bincount(of, np.isin(relation, codes)) > 0  # noqa: E731
+    true = (holds(29, 31) & holds(25, 26, 27)) | (holds(30) & holds(25, 26, 27, 32))
+    assert (true == found).mean() > 0.99 and found.sum() == pytest.approx(true.sum(), rel=0.1)
+    # Of ages of which only the lowest of a class is known, nearly the same.
+    classes = np.array([0, 5, 12, 18, 25, 35, 45, 55, 65, 75, 85])
+    of_classes = classes[np.searchsorted(classes, age, side="right") - 1]
+    told = three_generations(starts, survey.roles_of(relation), of_classes)
+    assert (told == true).mean() > 0.99
 
 
 def test_copies_of_large_households_are_warned_of():

@@ -263,15 +263,15 @@ def breaking(households: Households, excluded: Parts) -> np.ndarray:
         bad[of[excluded.person[columns[:, q], columns[:, r]]]] = True
     for q in range(columns.shape[1]):
         bad[of[excluded.single[roles, columns[:, q]]]] = True
-    for i, j in _pairs(households.starts):
+    for i, j in pairs_of(households.starts):
         for q, r in itertools.product(range(columns.shape[1]), repeat=2):
             hit = excluded.pair[roles[i], roles[j], columns[i, q], columns[j, r]]
             bad[of[i[hit]]] = True
     return bad
 
 
-def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows of two members of one household, the first standing so many places before the second."""
+def pairs_of(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows of two members of one household, the first so many places before the second."""
     sizes = np.diff(starts)
     for apart in range(1, int(sizes.max(initial=0))):
         rows = np.arange(starts[-1])

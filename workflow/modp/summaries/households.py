@@ -16,7 +16,7 @@ from modp.summaries.metrics import number as rounded
 from modp.summaries.printed import Printed
 from modp.summaries.warnings import COPIED
 from modp.survey import derived
-from modp.survey.households import Households
+from modp.survey.households import PARENT, Households
 from modp.survey.questions import Derived
 
 OF_SEVERAL = {"2": "two", "3": "three", "4+": "four or more"}
@@ -33,6 +33,9 @@ RESAMPLES = 3
 
 AGE, FAR = "AGEP", 3
 """Couples are far apart by so many categories of this question."""
+
+GENERATIONS = f"three generations, each {PARENT.start} to {PARENT.stop - 1} years apart"
+"""What the share is called; ages are the lowest of their categories."""
 
 ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
 """Of the measures, those that a run is first judged by."""
@@ -109,10 +112,11 @@ def shares(
 
     Returns
     -------
-    The share of households that hold what is called impossible; the share of couples whose ages, if they are
-    asked under Census's name, stand far apart; of those of two persons or more, the share
-    whose members give one answer to each question of ``agree``; the shares of households by who lives there,
-    as ``computed`` asks, and by size
+    The share of households that hold what is called impossible; if ages are asked under Census's name, the
+    share of couples whose ages stand far apart, and that of households with three generations, see
+    :func:`modp.measures.households.three_generations`; of those of two persons or more, the share whose
+    members give one answer to each question of ``agree``; the shares of households by who lives there, as
+    ``computed`` asks, and by size
     """
     found = {}
     most = max(int(table.sizes.max()) for table in tables.values())
@@ -123,6 +127,9 @@ def shares(
             lines[f"couples {FAR} or more categories of {AGE} apart"] = (
                 float(far.mean()) if len(far) else np.nan
             )
+        age = measures.ages(table, AGE)
+        if age is not None:
+            lines[GENERATIONS] = float(measures.three_generations(table.starts, table.roles, age).mean())
         lines |= {f"one answer to {name}": float(measures.agreeing(table, name).mean()) for name in agree}
         lines |= {label: share for q in computed for label, share in _computed(q, table).items()}
         lines |= {f"{n} persons": float((table.sizes == n).mean()) for n in range(1, most + 1)}
