@@ -60,7 +60,10 @@ PLOTS: list[Any] = [
 ]
 
 
-PLOTS_OF_HOUSEHOLDS = [PLOTS[1], *(f"{RESULTS}/figures/{name}.png" for name in ("households", "training"))]
+PLOTS_OF_HOUSEHOLDS = [
+    PLOTS[1],
+    *(f"{RESULTS}/figures/{name}.png" for name in ("households", "household_shares", "training")),
+]
 
 OF_ROWS = ("records.parquet", "codebook.json", "households.parquet", "codebook_households.json")
 """What a row of whole households is drawn with."""
