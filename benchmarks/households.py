@@ -21,6 +21,7 @@ from modp.base.config import load
 from modp.base.output import Log
 from modp.cli.gathered import gathered
 from modp.cli.households import households_of
+from modp.cli.whole import Said
 from modp.households import HouseholdModel, SyntheticHouseholds
 from modp.models.family import Work
 from modp.models.households.recipe import AGREE
@@ -145,9 +146,10 @@ def main() -> None:
     questions = load(options.questions, QuestionSet)
     dataset = households_of([options.persons], options.questions, "SERIALNO", households.MOST)
     true = gathered([options.persons], dataset, questions, 0.0, 1, Log()).train
+    said = Said.of(questions).members
     for seed in range(1, options.seeds + 1):
         how = options.households, seed, done, options.threads, options.epsilons
-        for line in measured(true, questions.members, *how):
+        for line in measured(true, said, *how):
             with options.results.open("a") as file:
                 file.write(json.dumps(line, default=float) + "\n")
     frame = pd.DataFrame(map(json.loads, options.results.read_text().splitlines()))

@@ -333,7 +333,7 @@ def test_ages_are_the_lowest_of_their_categories_and_the_share_is_told(tmp_path)
     assert not three_generations(true.starts, true.roles, ages(true, "AGEP")).any()
     none = parts(true.persons.block_starts[-1], true.homes.block_starts[-1], 0, 3, bool)
     told = summaries.shares({"true": true}, [], none).set_index("share")
-    assert told.loc["three generations, each 15 to 50 years apart", "true"] == 0
+    assert told.loc["three generations, 15 to 50 years apart", "true"] == 0
 
 
 @pytest.mark.pipeline

@@ -21,7 +21,7 @@ def shares_figure(given: Given) -> Figure:
     known = table[table[[TRUE, *given.names]].notna().any(axis=1)]
     at = np.arange(len(known))
     height = 1.3 + 0.24 * len(known)
-    figure, axis = plt.subplots(figsize=(1.4 * style.COLUMN_IN, height), layout="constrained")
+    figure, axis = plt.subplots(figsize=(1.5 * style.COLUMN_IN, height), layout="constrained")
     for line in at:
         axis.axhline(line, color="0.92", linewidth=0.6, zorder=0)
     axis.plot(known[TRUE], at, "|", color="black", markersize=13, markeredgewidth=1.6, label="true")

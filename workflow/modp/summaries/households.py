@@ -34,7 +34,7 @@ RESAMPLES = 3
 AGE, FAR = "AGEP", 3
 """Couples are far apart by so many categories of this question."""
 
-GENERATIONS = f"three generations, each {PARENT.start} to {PARENT.stop - 1} years apart"
+GENERATIONS = f"three generations, {PARENT.start} to {PARENT.stop - 1} years apart"
 """What the share is called; ages are the lowest of their categories."""
 
 ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
