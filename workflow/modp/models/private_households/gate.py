@@ -58,8 +58,8 @@ class HouseholdGate(Account):
                 "say 'most' in the dataset YAML, and the same of the model in params.yaml"
             )
         self._shares = shares(true, agreeing, most, threads)
-        kinds = compositions(most)
-        self._compositions = np.array([(true.numbers == kind).all(axis=1).sum() for kind in kinds], np.int64)
+        numbers, kinds = true.numbers, compositions(most)
+        self._compositions = np.array([(numbers == kind).all(axis=1).sum() for kind in kinds], np.int64)
 
     def compositions(self, rho: Fraction) -> tuple[np.ndarray, float]:
         """Count the households of each composition of :func:`compositions`: a household is in one cell.
