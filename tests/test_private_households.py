@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from conftest import codebook_of
-from test_households import AGREEING, HOME, PERSON, ROLES, energy, households_of, random_weights
+from test_households import AGREEING, BLOCKS, HOME, PERSON, ROLES, energy, households_of, random_weights
 
 from modp.base.errors import InputError
 from modp.crosstabs.members import UNIT, Parts, breaking, counts, parts, shares
@@ -15,6 +15,7 @@ from modp.draws import households as draws
 from modp.measures import households as measures
 from modp.models.family import Work
 from modp.models.households import rules
+from modp.models.households.model import HouseholdWeights
 from modp.models.private import noise
 from modp.models.private_households import FAMILY, fitting, release, tables
 from modp.models.private_households.gate import TWICE, HouseholdGate
@@ -222,9 +223,24 @@ def test_stated_rules_hold_and_what_no_true_household_holds_is_drawn():
 
 def test_rules_that_leave_no_household_are_told(monkeypatch):
     monkeypatch.setattr(release, "TRIES", 3)
+    monkeypatch.setattr(release, "STARTS", 2)
     rule = [{"householder A": "1, 2", "child A": "1, 2"}]
     with pytest.raises(InputError, match="still break a rule"):
         fit(a_village(), impossible=rule)
+
+
+def test_households_begin_at_independent_answers_that_keep_the_rules_however_rarely_these_do():
+    # Four children who all must give an answer of one in twenty: one in 160,000 together, but not singly.
+    rule = [{"householder B": "3", "child B": "1, 2"}, {"householder B": "1, 2"}]
+    excluded = rules.excluded(rule, BOOKS)._replace(agree=np.zeros((1, MOST + 1), bool))
+    weights = parts(5, 2, 1, MOST)
+    weights.single[CHILD, 2:] = np.log([0.9, 0.05, 0.05])
+    model = HouseholdWeights(weights, excluded, *BLOCKS, AGREEING, np.eye(3), 0)
+    numbers = np.array([[1, 0, 4, 0], [1, 1, 0, 0]]).repeat(50, axis=0)
+    found = release.begun(numbers, model, BOOKS, np.random.default_rng(1))
+    assert np.array_equal(found.numbers, numbers) and not breaking(found, excluded).any()
+    assert set(found.persons.codes[found.roles == CHILD, 1]) == {2}
+    assert set(found.persons.codes[found.roles == SPOUSE, 1]) == {0, 1, 2}
 
 
 def test_households_that_are_larger_than_said_are_refused():

@@ -34,8 +34,8 @@ from modp.survey.records import Records
 PAIRED = ("person", "between", "own", "pair", "agree")
 """Those parts of which tables of two answers are measured."""
 
-TRIES = 1000
-"""Of drawing a household of independent answers that breaks no rule."""
+TRIES, STARTS = 100, 20
+"""Of drawing a member who breaks no rule, and of beginning a household anew that finds none."""
 
 IMPOSSIBLE = -1e30
 """The log odds of what a rule excludes for a role, where a kernel knows rules on two answers alone."""
@@ -237,7 +237,8 @@ class _Fitting:
         rng = seeds.generator(self.seed, "private households", "start")
         few = min(self.settings.chains, len(self.numbers))
         some = np.floor((np.arange(few) + rng.random()) * (len(self.numbers) / few)).astype(int)
-        self.chains = begun(self.numbers[some], self.model, self.books, rng)
+        self.independent = self.model
+        self.chains = begun(self.numbers[some], self.independent, self.books, rng)
         self.expected = self._counted()
 
     def _margins(self, of_one: list[Table], noisy: list[tuple[np.ndarray, float]]) -> None:
@@ -356,7 +357,7 @@ class _Fitting:
             mine, of = np.flatnonzero(wanted == k), np.flatnonzero(have == k)
             if len(of):
                 rows[mine] = np.resize(rng.permutation(of), len(mine))
-        new = begun(self.numbers[rows < 0], self.model, self.books, rng)
+        new = begun(self.numbers[rows < 0], self.independent, self.books, rng)
         return together(self.chains[rows[rows >= 0]], new)
 
     def _step(self) -> None:
@@ -522,6 +523,8 @@ def begun(
 ) -> Households:
     """Draw households of given compositions from the weights of single answers alone; none breaks a rule.
 
+    Members are drawn one after the other, each anew until no rule is broken with those before.
+
     Parameters
     ----------
     numbers : int64 (m, 4), members of each role
@@ -529,33 +532,45 @@ def begun(
     Raises
     ------
     InputError
-        if hardly any household of independent answers keeps the rules
+        if some are hardly ever found
     """
-    starts = np.concatenate([[0], np.cumsum(numbers.sum(axis=1))])
+    sizes, zeros = numbers.sum(axis=1), model.excluded
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     roles = np.repeat(np.tile(np.arange(len(ROLES)), len(numbers)), numbers.ravel()).astype(np.int8)
-    zeros = model.excluded
     persons = np.zeros((len(roles), len(model.block_starts) - 1), np.int16)
     homes = np.zeros((len(numbers), len(model.home_block_starts) - 1), np.int16)
+    of_roles = np.where(zeros.single, IMPOSSIBLE, model.weights.single)
+    of_homes = np.where(zeros.home, IMPOSSIBLE, model.weights.home)
 
-    def households() -> Households:
-        return Households(Records(persons, books.persons), Records(homes, books.homes), starts, roles)
+    def first(rows: np.ndarray, members: int) -> Households:
+        """The first members of some households."""
+        at = (starts[rows][:, None] + np.arange(members)).ravel()
+        own = Records(persons[at], books.persons), Records(homes[rows], books.homes)
+        return Households(*own, np.arange(len(rows) + 1) * members, roles[at])
 
-    of, pending = households().household, np.ones(len(numbers), bool)
-    for _ in range(TRIES):
-        for a in range(len(ROLES)):
-            mine = np.flatnonzero((roles == a) & pending[of])
-            odds = np.where(zeros.single[a], IMPOSSIBLE, model.weights.single[a])
-            persons[mine] = _independent(odds, zeros.person, model.block_starts, len(mine), rng)
-        odds = np.where(zeros.home, IMPOSSIBLE, model.weights.home)
-        rows = np.flatnonzero(pending)
-        homes[rows] = _independent(odds, zeros.between, model.home_block_starts, len(rows), rng)
-        pending = np.zeros(len(numbers), bool)
-        pending[rows] = breaking(households()[rows], zeros)
-        if not pending.any():
-            return households()
+    pending = np.arange(len(numbers))
+    for _ in range(STARTS):
+        homes[pending] = _independent(of_homes, zeros.between, model.home_block_starts, len(pending), rng)
+        left, lost = pending, pending[:0]
+        for k in range(int(sizes.max(initial=0))):
+            left = left[sizes[left] > k]
+            rows = left
+            for _ in range(TRIES):
+                at = starts[rows] + k
+                for a in np.unique(roles[at]):
+                    mine = at[roles[at] == a]
+                    odds = of_roles[a], zeros.person, model.block_starts
+                    persons[mine] = _independent(*odds, len(mine), rng)
+                rows = rows[breaking(first(rows, k + 1), zeros)]
+                if not len(rows):
+                    break
+            left, lost = np.setdiff1d(left, rows), np.concatenate([lost, rows])
+        pending = lost
+        if not len(pending):
+            return Households(Records(persons, books.persons), Records(homes, books.homes), starts, roles)
     raise InputError(
-        f"{pending.sum():,} households of independent answers still break a rule after {TRIES} tries: are "
-        "the rules that the question set states on members too strict?"
+        f"{len(pending):,} households of independent answers still break a rule after {STARTS * TRIES} "
+        "tries: are the rules that the question set states on members too strict?"
     )
 
 
