@@ -328,15 +328,13 @@ def test_what_is_released_comes_back_from_its_file_and_has_no_true_partner(tmp_p
 
 def test_a_table_is_chosen_that_is_off_by_more_than_noise_would_be_and_kinds_count_alike():
     listed = tables.pairs(BOOKS, AGREEING, MOST)
-    expected = Parts(*(np.full(part.shape, 3.0) for part in parts(5, 2, 1, MOST)))
-    expected.pair[CHILD, CHILD] = 0.5
-    found = dict(zip((t.name for t in listed), release.handicaps_of(listed, expected, 2.0, 0.5), strict=True))
+    found = dict(zip((t.name for t in listed), release.handicaps_of(listed, 2.0, 0.5), strict=True))
     # Noise of 2 is off by 2 √(2/π) in a mean cell, and chance of a price of 1/2 has the scale 1.
-    noise = math.sqrt(2 / math.pi)
-    assert found["person A, B"] == pytest.approx(6 * 2 * noise)
-    assert found["householder A, household A"] == pytest.approx(4 * 2 * noise + math.log(8))
-    assert found["child A, child B"] == pytest.approx(6 * 0.5 * noise + 2 * math.log(14))
-    assert found["child A, child A"] == pytest.approx(3 * 0.5 * noise + math.log(16))
+    noise = 2 * math.sqrt(2 / math.pi)
+    assert found["person A, B"] == pytest.approx(6 * noise)
+    assert found["householder A, household A"] == pytest.approx(4 * noise + math.log(8))
+    assert found["child A, child B"] == pytest.approx(2 * (6 * noise + math.log(14)))
+    assert found["child A, child A"] == pytest.approx(3 * noise + math.log(16))
     true = a_village(400)
     gate = HouseholdGate(true, AGREEING, MOST, 1, Noting())
     own = Parts(*(part / UNIT for part in shares(true, AGREEING, MOST)))

@@ -147,34 +147,32 @@ def release(
     for number in range(rounds):
         if number % at_once == 0:
             fitting.sweep(settings.sweeps)
-        handicaps = handicaps_of(candidates, fitting.expected, noise, float(choice))
+        handicaps = handicaps_of(candidates, noise, float(choice))
         table = candidates.pop(gate.worst(fitting.expected, candidates, handicaps, choice))
         fitting.take(table, *gate.table(table, price), float(price + choice))
     return fitting.finish()
 
 
-def handicaps_of(candidates: Sequence[Table], expected: Parts, noise: float, rho: float) -> np.ndarray:
+def handicaps_of(candidates: Sequence[Table], noise: float, rho: float) -> np.ndarray:
     """Return by how much each table must be off, in households, to be as good a choice as one without cells.
 
     First, by what noise of this standard deviation for one household would be off by itself: less is not
-    worth a measurement. Of a cell of which less is expected than its noise this is what is expected, since
-    the prior does not believe in more. Then by what chance adds to the best of many: so that every kind of
-    tables is as likely to be chosen where none is off, be there many or few of it.
+    worth a measurement. Then by what chance adds to the best of many: so that every kind of tables is as
+    likely to be chosen where none is off, be there many or few of it.
 
     Parameters
     ----------
-    expected : counts in households, from earlier answers alone
     noise : of a table's counts, of a household that adds one
     rho : the price of the choice, which says how much chance there is in it
     """
     kinds = Counter(table.kind for table in candidates)
     chance = 2 / math.sqrt(8 * rho)
-    flat = {name: part.ravel() for name, part in expected._asdict().items()}
-    found = []
-    for table in candidates:
-        off = np.minimum(np.maximum(flat[table.part][table.cells], 0), table.most * noise).sum()
-        found.append(NOISE_SIZE * float(off) + table.most * chance * math.log(kinds[table.kind]))
-    return np.array(found)
+    return np.array(
+        [
+            table.most * (NOISE_SIZE * noise * len(table.cells) + chance * math.log(kinds[table.kind]))
+            for table in candidates
+        ]
+    )
 
 
 class _Spreads:
