@@ -1,6 +1,8 @@
 """The guarantee for whole households: what a household adds, what is paid, and that nothing else is seen."""
 
+import contextlib
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -9,6 +11,7 @@ import pytest
 from conftest import codebook_of
 from test_households import AGREEING, BLOCKS, HOME, PERSON, ROLES, energy, households_of, random_weights
 
+from modp.__main__ import main
 from modp.base.errors import InputError
 from modp.crosstabs.members import UNIT, Parts, breaking, counts, parts, shares
 from modp.draws import households as draws
@@ -187,6 +190,81 @@ def test_nothing_but_the_gate_sees_true_households(monkeypatch):
         assert np.array_equal(a, b)
 
 
+class Repeating(HouseholdGate):
+    """A gate to other households that gives the answers that the first one gave, and is paid for them."""
+
+    def __init__(self, answers, *given):
+        super().__init__(*given)
+        self.answers = iter(answers)
+
+    def _measured(self, asked, counts, squared, rho):
+        self._pay(asked, rho)
+        return next(self.answers)
+
+    def _highest(self, asked, scores, sensitivity, rho):
+        self._pay(asked, rho)
+        return next(self.answers)
+
+
+class Answering(HouseholdGate):
+    """A gate that keeps its answers."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.answers = []
+
+    def _measured(self, *asked):
+        self.answers.append(super()._measured(*asked))
+        return self.answers[-1]
+
+    def _highest(self, *asked):
+        self.answers.append(super()._highest(*asked))
+        return self.answers[-1]
+
+
+def steps(folder, true):
+    """Write households, fit a model to them, draw its row by the pipeline's steps; return what is written."""
+    folder.mkdir()
+    true.write(folder / "records.parquet", folder / "households.parquet")
+    (folder / "codebook.json").write_text(true.codebook.persons.to_json())
+    (folder / "homes.json").write_text(true.codebook.homes.to_json())
+    (folder / "said.json").write_text(json.dumps({"members": [{"spouse A": "1"}], "derived": []}))
+    model = PrivateHouseholdsRecipe(**RECIPE).model_dump_json()
+    common = {"records": "records.parquet", "codebook": "codebook.json", "homes": "households.parquet"}
+    common |= {"home-codebook": "homes.json", "name": "m", "model": model, "seed": 1}
+    common |= {"weights": "model.safetensors"}
+    of_fit = {"said": "said.json", "history": "history.parquet", "plot": "plot.csv", "log": "fit.log"}
+    row = json.dumps({"model": "m", "name": "released"})
+    of_draw = {"row": row, "out": "synthetic.parquet", "home-out": "homes.parquet", "log": "draw.log"}
+    with contextlib.chdir(folder):
+        for name, own in (("fit", of_fit), ("draw_households", of_draw)):
+            assert main([name, *(f"--{key}={value}" for key, value in (common | own).items())]) == 0
+    names = ("model.safetensors", "history.parquet", "plot.csv", "synthetic.parquet", "homes.parquet")
+    return [(folder / name).read_bytes() for name in names]
+
+
+@pytest.mark.pipeline
+def test_the_steps_write_the_same_bytes_for_neighbours_with_the_same_answers(tmp_path, monkeypatch):
+    gates = []
+    first, second = a_village(), a_village()[np.arange(159)]
+
+    def answering(*given):
+        gates.append(Answering(*given))
+        return gates[-1]
+
+    monkeypatch.setattr(fitting, "HouseholdGate", answering)
+    one = steps(tmp_path / "one", first)
+    repeating = lambda *given: Repeating(gates[0].answers, *given)  # noqa: E731
+    monkeypatch.setattr(fitting, "HouseholdGate", repeating)
+    assert one == steps(tmp_path / "two", second)
+    drawn, more = Households.read(
+        tmp_path / "one/synthetic.parquet", tmp_path / "one/homes.parquet", BOOKS, ["record"]
+    )
+    assert np.isnan(more["record"]).all() and len(gates[0].answers) == 1 + 9 + 2 * 9
+    assert not (drawn.persons.codes[drawn.roles == SPOUSE, 0] == 0).any(), "the question set's rule holds"
+
+
+@pytest.mark.pipeline
 def test_same_seed_same_households_on_any_number_of_threads_and_another_seed_others():
     true = a_village()
     one, two, other = fit(true)[0], fit(true, threads=2)[0], fit(true, seed=4)[0]
