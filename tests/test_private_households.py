@@ -72,10 +72,6 @@ def of(compositions, persons, homes):
     return Households(*own, starts, roles)
 
 
-def joined(one, other):
-    return release.together(one, other)
-
-
 def fit(true, seed=3, threads=1, **more):
     recipe = PrivateHouseholdsRecipe(**(RECIPE | more))
     return fitting.spent(true, recipe, Work("m", seed, threads))
@@ -141,6 +137,16 @@ def test_tables_are_all_pairs_of_questions_once_and_the_second_place_of_a_cell_h
     assert all(times.max() <= 1 for times in seen.values())
 
 
+def test_where_nobody_lives_together_nothing_is_asked_of_two_members():
+    true = households_of([[HOUSEHOLDER]] * 60, np.random.default_rng(7))
+    asked = tables.pairs(BOOKS, AGREEING, 1)
+    assert {table.part for table in asked} == {"person", "own"}
+    found, gate = fit(true, most=1, epsilon=20.0)
+    assert gate.left == 0 and (found.households.sizes == 1).all()
+    assert len(found.households) == pytest.approx(60, abs=10)
+    assert not any(table.roles == (CHILD, CHILD) for table in tables.pairs(BOOKS, AGREEING, 2))
+
+
 def test_compositions_are_those_of_one_householder_and_at_most_so_many_persons():
     kinds = tables.compositions(8)
     assert len(kinds) == len(np.unique(kinds, axis=0)) == 64
@@ -151,7 +157,7 @@ def test_compositions_are_those_of_one_householder_and_at_most_so_many_persons()
 def test_neighbours_differ_by_what_each_answer_is_paid_for():
     true, asked = a_village(60), []
     more = of([[HOUSEHOLDER, CHILD, CHILD, CHILD, CHILD]], [[1, 2]] * 5, [[0]])
-    for data in (true, joined(true, more)):
+    for data in (true, release.joined(true, more)):
         noted = Noting()
         gate = HouseholdGate(data, AGREEING, MOST, 1000, noted)
         gate.compositions(Fraction(1))

@@ -359,7 +359,7 @@ class _Fitting:
             if len(of):
                 rows[mine] = np.resize(rng.permutation(of), len(mine))
         new = begun(self.numbers[rows < 0], self.independent, self.books, rng)
-        return together(self.chains[rows[rows >= 0]], new)
+        return joined(self.chains[rows[rows >= 0]], new)
 
     def _step(self) -> None:
         """Sweep all chains once."""
@@ -583,7 +583,7 @@ def _independent(
     return fresh.fresh(model.tables, n, rng)
 
 
-def together(one: Households, other: Households) -> Households:
+def joined(one: Households, other: Households) -> Households:
     """Return households of one codebook, the others after the ones."""
     persons = np.concatenate([one.persons.codes, other.persons.codes])
     homes = np.concatenate([one.homes.codes, other.homes.codes])

@@ -82,7 +82,7 @@ def pairs(books: Codebooks, agreeing: np.ndarray, most: int) -> list[Table]:
                 _table(f"{role} {name}, household {other_name}", "own", (a,), places.own[a, one, other])
             )
     for a, b in itertools.combinations_with_replacement(range(len(ROLES)), 2):
-        if a == b and (a in ONE_AT_MOST or most < 3):
+        if (a == b and a in ONE_AT_MOST) or most < (2 if a == HOUSEHOLDER else 3):
             continue
         for (name, one), (other_name, other) in itertools.product(persons, repeat=2):
             told = f"{ROLES[a]} {name}, {ROLES[b]} {other_name}"
@@ -94,7 +94,7 @@ def pairs(books: Codebooks, agreeing: np.ndarray, most: int) -> list[Table]:
             elif one == other:
                 upper = np.triu_indices(len(cells))
                 found.append(_table(told, "pair", (a, a), cells[upper], again[upper], same=True))
-    for d in range(len(places.agree)):
+    for d in range(len(places.agree) if most > 1 else 0):
         name = books.persons.names[int(np.flatnonzero(agreeing == d)[0])]
         found.append(_table(f"all agree on {name}", "agree", (), places.agree[d, 2:]))
     return found
