@@ -365,3 +365,11 @@ def test_fewer_chains_start_at_some_of_the_records_and_fit_all():
     assert np.sqrt((distances(model, records) ** 2).mean()) < 0.4
     assert 0.3 < history[-1].discrepancy < 3
     same(fitted(records, TINY), fitted(records, changed(TINY, chains=len(records) + 1)))
+
+
+def test_where_no_number_of_chains_is_said_there_are_not_more_than_the_most(monkeypatch):
+    monkeypatch.setattr(matching, "MOST", 150)
+    records = correlated(400)
+    _, chains, _, _ = fitted(records, TINY)
+    assert len(chains) == 150
+    assert len(fitted(records, changed(TINY, chains=300))[1]) == 300

@@ -221,9 +221,13 @@ class _Matching:
         self.average = _Average(self.walk.weights)
 
     def _window(self, level: int) -> tuple[float, float]:
-        """Iterate a few times from the records; return the mean discrepancy and the mean bias."""
+        """Iterate a few times from the records; return the mean discrepancy and the mean bias.
+
+        At the last level chains go on instead, so that weights learn of what changes slowly too.
+        """
         step = DEFAULTS.levels[level - 1] * self.progress.scale
-        self.walk.chains = self.start
+        if level < len(DEFAULTS.levels):
+            self.walk.chains = self.start
         for number in range(DEFAULTS.window):
             if number % LEARNT_EVERY == 0:
                 self._learn()

@@ -57,7 +57,7 @@ class HouseholdsRecipe(Recipe):
     pair_step: float = Field(default=3.5, gt=0)
     margin_step: float = Field(default=0.4, gt=0)
     damping: float = Field(default=5.0, ge=0)
-    exchanges: int = Field(default=3, ge=0)
+    exchanges: int = Field(default=12, ge=0)
     prior: Literal["none", "student"] = "student"
     zeros: Literal["sample", "likely"] = "likely"
     agree: list[str] | None = None

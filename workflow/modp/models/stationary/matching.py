@@ -47,8 +47,17 @@ held out, and attackers tell the two apart more often.
 LEARNT_EVERY = 10
 """Iterations after which a prior is learnt anew, and weights are centred."""
 
-MOST_TO_START = 250_000
-"""Records that the pseudo-likelihood passes over, where a fit only starts; at random if there are more."""
+MOST = 100_000
+"""Records that the pseudo-likelihood passes over, where a fit only starts, and chains where a recipe names no
+number of them; at random if there are more records. With 213,000 a fit takes half the time of one chain a
+record, and draws come as near to the true crosstab."""
+
+WIDE = 40
+"""Questions from which on a table is wide. Each answer hangs on more others then, so that chains need more
+exchanges to forget where they began, and the start more steps to come near."""
+
+EXCHANGES = 3
+"""Rounds after each sweep, of tables that are not wide."""
 
 COMMON = 0.05
 """Share of the records from which on a pair's step is the shortest."""
@@ -60,7 +69,7 @@ class Settings(StationaryRecipe):
     Steps are in units of a Newton step for independent questions.
 
     start_epochs, start_batch, start_rate : passes over the records of the pseudo-likelihood's Adam,
-        records of a mini-batch and largest learning rate
+        records of a mini-batch, fewer for :data:`WIDE` tables, and largest learning rate
     margin_step : share of a category's relative discrepancy that one iteration takes away
     pair_step : the same, times the number of pairs of questions, for a pair of categories that
         holds 5% of the records or more, of what its two categories' discrepancies do not explain
@@ -79,8 +88,9 @@ class Settings(StationaryRecipe):
     most_windows : bound on the windows of a level
     settle : sweeps of all chains with the first weights, and with the final ones
     chains : number of chains, which start at as many records drawn without replacement; None for
-        one a record. Fewer take less time a sweep, but more sweeps to the same bias
-    exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.draws.exchange`
+        one a record, and at most :data:`MOST`. Fewer take less time a sweep, but more sweeps to the same bias
+    exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.draws.exchange`; None for
+        what :func:`rounds` says
     triples : at most so many triples of questions get weights of their own: those whose three-way tables in
         the chains miss the true ones most, and more than sampling noise does, before the last level. All
         levels but the first then follow again
@@ -176,7 +186,7 @@ def fit(
     -------
     model
     chains : int16 (m, Q), the chains' last states, in the order of the true records they came
-        from; m = n unless ``settings.chains`` is less
+        from; m = n unless ``settings.chains``, or without it :data:`MOST`, is less
     history
 
     Raises
@@ -196,17 +206,30 @@ def fit(
         rng = seeds.generator(seed, "stationary", "weights")
         sample = records[in_proportion(weights, len(records), rng)]
     model = independent(true, size, records.block_starts, zeros)
-    model = replace(model, exchanges=settings.exchanges)
+    model = replace(model, exchanges=rounds(settings.exchanges, len(records.block_starts) - 1))
     if toward is not None:
         model = replace(model, w=toward.w, c=toward.c)
     elif start is None:
         free = free_cells(true, model, settings.rare)
-        if len(sample) > MOST_TO_START:
+        if len(sample) > MOST:
             rng = seeds.generator(seed, "stationary", "start of")
-            sample = sample[np.sort(rng.permutation(len(sample))[:MOST_TO_START])]
+            sample = sample[np.sort(rng.permutation(len(sample))[:MOST])]
         model = pseudo_likelihood(model, sample, settings, seed, threads, free)
     mean = None if toward is None else toward.w
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
+
+
+def wideness(questions: int) -> float:
+    """Return how many times as many questions as that a table has from which on it is wide, at least 1."""
+    return max(1.0, questions / WIDE)
+
+
+def rounds(exchanges: int | None, questions: int) -> int:
+    """Return the rounds of exchanges after a sweep where a recipe says so many, or None.
+
+    Without a number they grow as the pairs of questions do.
+    """
+    return round(EXCHANGES * wideness(questions) ** 2) if exchanges is None else exchanges
 
 
 def independent(true: np.ndarray, n: float, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
@@ -254,7 +277,8 @@ def pseudo_likelihood(
     rng = seeds.generator(seed, "stationary", "start")
     w, c = model.w.copy(), model.c.copy()
     adam = Adam(w, c, free, model.block_starts, threads)
-    batches = max(1, math.ceil(len(records) / settings.start_batch))
+    batch = settings.start_batch / wideness(len(model.block_starts) - 1)
+    batches = max(1, math.ceil(len(records) / batch))
     rows: list[np.ndarray] = []
     steps = settings.start_epochs * batches
     for step in range(steps):
@@ -381,7 +405,7 @@ class _Matching:
         order = rng.permutation(len(records))
         if weights is not None:
             order = rng.permutation(in_proportion(weights, len(records), rng))
-        self.order = order[: settings.chains]
+        self.order = order[: settings.chains or MOST]
         self.records, self.start = records, np.ascontiguousarray(records[self.order])
         self.weights, size = weights, len(records) if weights is None else float(weights.sum())
         self.history: list[Iteration] = []

@@ -22,9 +22,11 @@ class StationaryRecipe(Recipe):
     halves them and goes on from its best weights. ``damping`` is added to the count of a pair of
     categories, so that pairs of a handful of records are not moved by their noise. After each sweep
     chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
-    other, as marital status and presence of a spouse do, stay those of the true record. ``chains`` may
-    be fewer than the records. At most so many ``triples`` of questions get weights of their own, where the
-    three-way tables of a model of pairs miss the true ones by more than sampling noise; 0 for pairs alone.
+    other, as marital status and presence of a spouse do, stay those of the true record. Without a number
+    it is three times, of more than 40 questions more often, as their pairs are more. ``chains`` may
+    be fewer than the records; without a number they are at most 100,000. At most so many ``triples`` of
+    questions get weights of their own, where the three-way tables of a model of pairs miss the true ones by
+    more than sampling noise; 0 for pairs alone.
 
     A ``prior`` keeps weights small, so that the model does not repeat its own records' noise and comes nearer
     to the population: ``student`` and ``gaussian`` learn for each pair of questions how strong it is (the
@@ -46,7 +48,7 @@ class StationaryRecipe(Recipe):
     pair_step: float = Field(default=3.5, gt=0)
     margin_step: float = Field(default=0.4, gt=0)
     damping: float = Field(default=5.0, ge=0)
-    exchanges: int = Field(default=3, ge=0)
+    exchanges: int | None = Field(default=None, ge=0)
     chains: int | None = Field(default=None, ge=100)
     triples: int = Field(default=200, ge=0)
     prior: Kind = "none"
