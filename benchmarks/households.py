@@ -3,13 +3,14 @@
 Some households of the file are fitted, as many others are held out. Every table is a line of a JSON file,
 with which an interrupted run goes on.
 Run: python benchmarks/households.py PERSONS.parquet QUESTIONS.yaml [--households 12000] [--seeds 5]
-    [--results households.jsonl]
+    [--epsilons 10 1] [--results households.jsonl]
+With --epsilons, models with a guarantee for each household are measured, and those alone.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,13 @@ from modp.base.config import load
 from modp.base.output import Log
 from modp.cli.gathered import gathered
 from modp.cli.households import households_of
+from modp.cli.whole import Said
 from modp.households import HouseholdModel, SyntheticHouseholds
+from modp.models.family import Work
 from modp.models.households.recipe import AGREE
 from modp.models.households.rules import stated
+from modp.models.private_households.fitting import spent
+from modp.models.private_households.recipe import PrivateHouseholdsRecipe
 from modp.models.stationary import matching
 from modp.models.stationary import model as stationary
 from modp.summaries import households as summaries
@@ -34,6 +39,7 @@ from modp.survey.records import Records
 
 SWEEPS = (20, 100)
 LAST = f"prior student, {SWEEPS[0]} sweeps, resampled"
+DELTA = 1e-5
 SHOWN = ("within person", "household and person", "householder-spouse", "child-child", "all role pairs")
 
 
@@ -70,17 +76,39 @@ def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[
         yield f"prior {prior}", found, took
 
 
+def guarded(
+    train: Households, rules: list, epsilons: Sequence[float], seed: int, threads: int
+) -> Iterator[tuple[str, dict, float]]:
+    """Yield the same of models with a guarantee."""
+    for epsilon in epsilons:
+        began = time.process_time()
+        recipe = PrivateHouseholdsRecipe(epsilon=epsilon, delta=DELTA, noise="seeded", impossible=rules)
+        found, _ = spent(train, recipe, Work(f"epsilon {epsilon:g}", seed, threads))
+        none = np.ma.masked_all(len(found.households), np.int64)
+        own = found.households
+        released = SyntheticHouseholds(own.persons, own.homes, own.starts, own.roles, none)
+        yield recipe.family, {f"epsilon {epsilon:g}": released}, time.process_time() - began
+
+
 def measured(
-    true: Households, said: list, n: int, seed: int, done: set[tuple], threads: int
+    true: Households,
+    said: list,
+    n: int,
+    seed: int,
+    done: set[tuple],
+    threads: int,
+    epsilons: Sequence[float] = (),
 ) -> Iterator[dict]:
     """Fit what has not been, and yield what was measured of each table."""
     rows = np.random.default_rng(seed).permutation(len(true))
     train, holdout = (true[np.sort(part)] for part in (rows[:n], rows[n : 2 * n]))
-    if (n, seed) in done:
+    left = [epsilon for epsilon in epsilons if (n, seed, f"epsilon {epsilon:g}") not in done]
+    if (n, seed, LAST) in done and not epsilons:
         return
     asked = tuple(name for name in AGREE if name in train.persons.codebook.names)
     excluded = stated(said, train)
-    for method, made, took in tables(train, said, seed, threads):
+    every = guarded(train, said, left, seed, threads) if epsilons else tables(train, said, seed, threads)
+    for method, made, took in every:
         rng = seeds.generator(seed, method)
         near = summaries.accuracy(train, made, rng, holdout).set_index(["table", "cells"])
         drawn = {name: summaries.Drawn(table, table.record) for name, table in made.items()}
@@ -110,15 +138,18 @@ def main() -> None:
     parser.add_argument("--households", type=int, default=12_000)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--epsilons", type=float, nargs="*", default=[], help="of models with a guarantee")
     parser.add_argument("--results", type=Path, default=Path("households.jsonl"))
     options = parser.parse_args()
     lines = options.results.read_text().splitlines() if options.results.exists() else []
-    done = {(line["n"], line["seed"]) for line in map(json.loads, lines) if line["table"] == LAST}
+    done = {(line["n"], line["seed"], line["table"]) for line in map(json.loads, lines)}
     questions = load(options.questions, QuestionSet)
     dataset = households_of([options.persons], options.questions, "SERIALNO", households.MOST)
     true = gathered([options.persons], dataset, questions, 0.0, 1, Log()).train
+    said = Said.of(questions).members
     for seed in range(1, options.seeds + 1):
-        for line in measured(true, questions.members, options.households, seed, done, options.threads):
+        how = options.households, seed, done, options.threads, options.epsilons
+        for line in measured(true, said, *how):
             with options.results.open("a") as file:
                 file.write(json.dumps(line, default=float) + "\n")
     frame = pd.DataFrame(map(json.loads, options.results.read_text().splitlines()))

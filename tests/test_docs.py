@@ -49,6 +49,9 @@ INSTEAD = {
     "snakemake release --cores 2 --config dataset=wyoming-households": (
         "snakemake release --cores 2 --config dataset=wyoming-households --dry-run"
     ),
+    "snakemake --cores 2 --configfile examples/households-guarantee.yaml": (
+        "snakemake --cores 2 --configfile examples/households-guarantee.yaml --dry-run"
+    ),
     "modp households persons.parquet --questions questions.yaml --out synthetic": "modp households --help",
     "modp init survey.sav": "modp init data/sample/sample_csv_p.zip --name survey",
     "pip install -e '.[slurm]'": "pip show -q snakemake-executor-plugin-slurm",  # installed with the tests

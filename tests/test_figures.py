@@ -25,6 +25,7 @@ from modp.figures import (
     overview,
     registry,
     risk_fidelity,
+    shares,
     style,
     three_way,
 )
@@ -675,3 +676,20 @@ def test_rows_of_a_few_records_have_an_overview_although_their_ratios_are_none(r
         drawn = overview.draw(table, "few")
         assert drawn.axes[0].get_xlim()[0] < 1 < drawn.axes[0].get_xlim()[1]
         plt.close(drawn)
+
+
+def test_shares_of_households_stand_beside_the_true_ones(tmp_path):
+    table = pd.DataFrame(
+        {
+            "share": ["impossible", "three", "unknown"],
+            "true": [0, 0.03, np.nan],
+            "m/a": [0.001, 0.025, np.nan],
+        }
+    )
+    figure = shares.shares_figure(Given(TITLE, ["m/a"], [table], codebook_of(2), 1))
+    (axis,) = figure.axes
+    drawn = {line.get_label(): line.get_xdata() for line in axis.lines}
+    assert drawn["true"].tolist() == [0, 0.03] and drawn["m, a"].tolist() == [0.001, 0.025]
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["impossible", "three"]
+    style.save(figure, tmp_path / "shares.png")
+    style.close(figure)

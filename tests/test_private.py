@@ -266,10 +266,11 @@ def test_tied_counts_are_the_nearest_that_the_constraints_allow():
 @pytest.mark.parametrize("spread", [0.1, 0.5])
 def test_the_spread_of_weights_is_told_from_noise(spread):
     rng, found, expected = np.random.default_rng(1), [], np.full((9, 9), 400.0)
+    variance = 40.0**2 * estimates.kept_of_noise(9, 9)
     for _ in range(60):
         weights = estimates.consistent(rng.normal(0, spread, (9, 9)), np.zeros(9), np.zeros(9))
         noise = estimates.consistent(rng.normal(0, 40.0, (9, 9)), np.zeros(9), np.zeros(9))
-        found.append(estimates.spread_of(400 * weights + noise, expected, 40.0, np.ones((9, 9), bool)))
+        found.append(estimates.spread_of(400 * weights + noise, expected, variance, np.ones((9, 9), bool)))
     kept = estimates.kept_of_noise(9, 9)
     assert np.mean(found) == pytest.approx(spread**2 * kept, rel=0.2)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from conftest import shared
 from test_pipeline import (
     SMALL,
     graphs,
@@ -21,7 +22,7 @@ from modp.base.errors import InputError
 from modp.cli.gathered import gathered
 from modp.cli.release_households import sources
 from modp.crosstabs.members import parts
-from modp.measures.households import couples
+from modp.measures.households import ages, couples, three_generations
 from modp.pipeline import stages
 from modp.pipeline.params import Params
 from modp.pums.where import Dataset
@@ -29,7 +30,8 @@ from modp.release.households import released
 from modp.report import holdings
 from modp.summaries import households as summaries
 from modp.survey import derived
-from modp.survey.households import Households
+from modp.survey import households as survey
+from modp.survey.households import CHILD, HOUSEHOLDER, OTHER, SPOUSE, Households
 from modp.survey.questions import QuestionSet
 
 QUESTIONS = {
@@ -308,6 +310,50 @@ def test_shares_count_households_by_who_lives_there(tmp_path):
     assert not [name for name in found.index if "income" in name]
 
 
+def test_three_generations_are_told_by_roles_and_ages_by_hand():
+    households = [
+        ([HOUSEHOLDER, SPOUSE, CHILD], [40, 38, 10], False),
+        ([HOUSEHOLDER, CHILD, OTHER], [40, 10, 70], True),  # a parent, householder, child
+        ([HOUSEHOLDER, CHILD, OTHER], [60, 35, 5], True),  # householder, child, grandchild
+        ([HOUSEHOLDER, CHILD, OTHER], [60, 35, 21], False),  # too near to be the child's child
+        ([HOUSEHOLDER, CHILD, OTHER], [40, 10, 95], False),  # too old to be a parent
+        ([HOUSEHOLDER, OTHER, OTHER], [40, 70, 10], False),  # no child of the householder
+        ([HOUSEHOLDER, SPOUSE, CHILD, OTHER], [30, 50, 14, 66], True),
+        ([HOUSEHOLDER], [40], False),
+    ]
+    starts = np.concatenate([[0], np.cumsum([len(roles) for roles, _, _ in households])])
+    roles, age = (np.concatenate([of[k] for of in households]) for k in (0, 1))
+    found = three_generations(starts, roles, age)
+    assert found.tolist() == [three for _, _, three in households]
+
+
+def test_ages_are_the_lowest_of_their_categories_and_the_share_is_told(tmp_path):
+    true = found_in(two_files(tmp_path)).train
+    assert set(ages(true, "AGEP")) == {0, 18} and ages(true, "AGE") is None and ages(true, "PINCP") is None
+    assert not three_generations(true.starts, true.roles, ages(true, "AGEP")).any()
+    none = parts(true.persons.block_starts[-1], true.homes.block_starts[-1], 0, 3, bool)
+    told = summaries.shares({"true": true}, [], none).set_index("share")
+    assert told.loc["three generations, 15 to 50 years apart", "true"] == 0
+
+
+@pytest.mark.pipeline
+def test_the_rule_finds_the_three_generations_of_wyoming():
+    frame = pd.read_csv(shared("data/csv_pwy.zip"), usecols=["SERIALNO", "AGEP", "RELSHIPP"])
+    relation = frame["RELSHIPP"].to_numpy()
+    rows, starts, _ = survey.placed(frame["SERIALNO"].to_numpy(), survey.roles_of(relation))
+    relation, age = relation[rows], frame["AGEP"].to_numpy()[rows]
+    found = three_generations(starts, survey.roles_of(relation), age)
+    of = np.repeat(np.arange(len(found)), np.diff(starts))
+    holds = lambda *codes: np.bincount(of, np.isin(relation, codes)) > 0  # noqa: E731
+    true = (holds(29, 31) & holds(25, 26, 27)) | (holds(30) & holds(25, 26, 27, 32))
+    assert (true == found).mean() > 0.99 and found.sum() == pytest.approx(true.sum(), rel=0.1)
+    # Of ages of which only the lowest of a class is known, nearly the same.
+    classes = np.array([0, 5, 12, 18, 25, 35, 45, 55, 65, 75, 85])
+    of_classes = classes[np.searchsorted(classes, age, side="right") - 1]
+    told = three_generations(starts, survey.roles_of(relation), of_classes)
+    assert (told == true).mean() > 0.99
+
+
 def test_copies_of_large_households_are_warned_of():
     line = {"households": 100, "closer_to_train": 0.6, "chance": 0.1, "identical_holdout": 0.0}
     lines = [
@@ -324,14 +370,26 @@ HOMES = SMALL | {
     "models": {
         "homes": {"family": "households", "most_windows": 1, "agree": ["SEX"]},
         "pairs": SMALL["models"]["pairs"],
+        "guarded": {
+            "family": "private_households",
+            "epsilon": 20.0,
+            "delta": 1e-5,
+            "tables": 1,
+            "noise": "seeded",
+            "agree": ["SEX"],
+        },
     },
     "rows": [
         {"model": "pairs", "name": "sweeps-2", "sweeps": 2},
         {"model": "homes", "name": "drawn", "sweeps": 30},
         {"model": "homes", "name": "kept", "sweeps": 5, "composition": "kept"},
+        {"model": "guarded", "name": "released"},
     ],
     "figures": {},
-    "release": {"rows": ["homes/drawn", "pairs/sweeps-2"], "despite_warnings": ["homes/drawn"]},
+    "release": {
+        "rows": ["homes/drawn", "guarded/released", "pairs/sweeps-2"],
+        "despite_warnings": ["homes/drawn", "guarded/released"],
+    },
 }
 HOMES.pop("answers_by_blade")
 
@@ -339,7 +397,7 @@ HOMES.pop("answers_by_blade")
 def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
     params = check(HOMES, Params, "params.yaml")
     whole, single = params.of(True), params.of(False)
-    assert list(whole.models) == ["homes"] and list(single.models) == ["pairs"]
+    assert list(whole.models) == ["homes", "guarded"] and list(single.models) == ["pairs"]
     assert [row.row for row in single.rows] == single.release.rows == ["pairs/sweeps-2"]
     with pytest.raises(InputError, match="'models' has none that is of whole households"):
         single.of(True)
@@ -347,7 +405,8 @@ def test_parameters_are_told_apart_by_what_the_data_set_is_of(tmp_path):
         check(HOMES | {"rows": HOMES["rows"][1:], "release": {}}, Params, "params.yaml").of(False)
     (tmp_path / "d.yaml").write_text(yaml.safe_dump({**dataset(["p.csv"]).model_dump(exclude_unset=True)}))
     made = stages.stages(params.model_copy(update={"dataset": str(tmp_path / "d.yaml")}))
-    assert list(made) == ["acquire", "code", "fit_households", "row_households", "report", "page"]
+    both = [f"{what}_{name}" for name in ("households", "private_households") for what in ("fit", "row")]
+    assert list(made) == ["acquire", "code", *both, "report", "page"]
     rows = made["row_households"]["foreach"]
     assert [row["at"] for row in rows.values()] == [1, 2], "rows are counted as params.yaml has them"
     named = holdings.markdown(holdings.OF_HOUSEHOLDS)
@@ -394,3 +453,16 @@ def test_a_data_set_of_households_runs_to_the_end_by_both_engines_and_is_release
     assert len(homes) == 192 and len(persons.merge(homes, on="SERIALNO")) == len(persons)
     assert (persons.loc[persons["ROLE"] == "householder", "AGEP"] >= 18).all()
     assert "192 true households" in (results / "homes/drawn/release/README.md").read_text()
+
+    # With a guarantee nothing true is told: neither values, nor how many households there were.
+    told = (results / "guarded/released/release/README.md").read_text()
+    assert (
+        "neighbours if one has one whole household more" in told
+        and "192" not in told.partition("made them")[2]
+    )
+    assert "neighbours if one has one whole household more" in (results / "report_public.html").read_text()
+    joined = pd.read_csv(results / "guarded/released/release/joined.csv")
+    assert set(joined["PINCP"].astype(str)) <= {"0", "1", "2"} | {"child", "-1"} and len(joined) > 100
+    assert (joined.loc[joined["ROLE"] == "householder", "AGEP"] == 1).all()
+    drawn = pd.read_parquet(results / "guarded/released/synthetic_households.parquet")
+    assert drawn["record"].isna().all()

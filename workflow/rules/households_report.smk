@@ -27,7 +27,10 @@ rule page:
         parameters=rules.tables.output.parameters,
         figures=expand(f"{RESULTS}/figures/{{figure}}.png", figure=FIGURES),
         templates=[engines.template(name) for name in engines.PAGE],
-        code=[*code_of("report_households"), engines.captions()],
+        code=[
+            *dict.fromkeys(path for name in MODELS for path in code_of("report_households", name)),
+            engines.captions(),
+        ],
     output:
         public=f"{RESULTS}/report_public.html",
         office=report(

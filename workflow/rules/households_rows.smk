@@ -7,7 +7,7 @@ rule draw:
         homes=rules.code.output.homes,
         home_codebook=rules.code.output.home_codebook,
         weights=lambda w: weights_of(w.row),
-        code=code_of("draw_households"),
+        code=lambda w: code_of("draw_households", w.row),
     output:
         persons=synthetic("{row}"),
         homes=synthetic_households("{row}"),
@@ -20,11 +20,13 @@ rule draw:
         mem_mb=resources.memory("draw_households", SIZE),
         runtime=resources.minutes("draw_households", SIZE),
     params:
+        model=lambda w: PARAMS.models[ROWS[w.row].model].model_dump_json(),
         row=lambda w: ROWS[w.row].model_dump_json(),
         seed=PARAMS.seed,
     shell:
         "python -m modp draw_households --records {input.records:q} --codebook {input.codebook:q}"
         " --homes {input.homes:q} --home-codebook {input.home_codebook:q} --name {wildcards.row:q}"
+        " --model {params.model:q}"
         " --row {params.row:q} --weights {input.weights:q} --seed {params.seed} --threads {threads}"
         " --out {output.persons:q} --home-out {output.homes:q} --log {log:q}"
 

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -64,6 +64,68 @@ def run(options: argparse.Namespace, log: Log) -> None:
     drawn, _ = Households.read(options.synthetic, options.home_synthetic, true.codebook)
     dataset = load(options.dataset, Dataset)
     questions = fitted_questions(options.questions, dataset)
+    family, recipe = recipe_of(options)
+    guaranteed = family.guarantee(recipe)
+    made = coded(drawn) if guaranteed else _as_in_files(true, drawn, dataset, questions, options, log)
+    tables, what, said = made
+    text = templates.template("release_households.md.j2").render(
+        title=dataset.title,
+        homes=len(drawn),
+        persons=len(drawn.persons),
+        records=len(true),
+        key=tables["households"].columns[0],
+        warnings=warned,
+        measured=[] if guaranteed else _measured(row, options),
+        guaranteed=guaranteed,
+        rarity=RARITY,
+        how=how,
+        said=said,
+        columns=what,
+        method=card.method(family, recipe.model_dump(), ""),
+        treated=card.treatment(check(options.row, family.row, options.name).model_dump(), family),
+    )
+    with written_folder(options.out, text) as folder:
+        for name, table in tables.items():
+            table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    for line in said:
+        log(line)
+    log(
+        f"{options.out.parent}: {len(drawn):,} households of {len(drawn.persons):,} persons in "
+        f"{', '.join(f'{name}.csv' for name in tables)}, and {options.out.name}"
+    )
+
+
+Made = tuple[Mapping[str, pd.DataFrame], Mapping[str, str], Sequence[str]]
+"""File -> its rows, column -> what stands in it, and sentences on what was set."""
+
+
+def coded(drawn: Households) -> tuple[dict[str, pd.DataFrame], dict[str, str], Sequence[str]]:
+    """Return households as category codes alone, which need no look at true answers."""
+    persons, homes = drawn.to_frames()
+    what = {
+        "SERIALNO": "number of the household",
+        "SPORDER": "number of the person in the household",
+        "ROLE": "what the person is in the household",
+        "NP": "number of persons",
+    }
+    for book in drawn.codebook:
+        for question in book.questions:
+            categories = zip(question.categories, question.labels, strict=True)
+            told = "; ".join(f"{category.code} = {label}" for category, label in categories)
+            what[question.name] = f"{question.label}: {told}"
+    tables = {"persons": persons, "households": homes, "joined": persons.merge(homes, on="SERIALNO")}
+    return tables, what, ()
+
+
+def _as_in_files(
+    true: Households,
+    drawn: Households,
+    dataset: Dataset,
+    questions: QuestionSet,
+    options: argparse.Namespace,
+    log: Log,
+) -> Made:
+    """Households in the files' own columns and codes; else as :func:`coded`."""
     found = gathered(options.files, dataset, questions, options.share, options.seed, log.only_file)
     if len(found.train) != len(true) or len(found.train.persons) != len(true.persons):
         raise InputError(
@@ -71,32 +133,13 @@ def run(options: argparse.Namespace, log: Log) -> None:
             "they have changed since; run the pipeline again"
         )
     persons, homes = sources(found, dataset, questions)
-    made = release.released(drawn, persons, homes, questions.derived, options.seed, how)
+    made = release.released(drawn, persons, homes, questions.derived, options.seed, options.values)
     tables = {"persons": made.persons, "households": made.homes, "joined": made.joined}
-    text = templates.template("release_households.md.j2").render(
-        title=dataset.title,
-        homes=len(made.homes),
-        persons=len(made.persons),
-        records=len(true),
-        key=made.homes.columns[0].name,
-        warnings=warned,
-        measured=_measured(row, options),
-        rarity=RARITY,
-        how=how,
-        said=made.said,
-        columns=made.what,
-        **_words(options),
-    )
-    with written_folder(options.out, text) as folder:
-        for name, table in tables.items():
-            frame = pd.DataFrame({c.name: c.words.filled("") for c in table.columns})
-            frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-    for line in made.said:
-        log(line)
-    log(
-        f"{options.out.parent}: {len(made.homes):,} households of {len(made.persons):,} persons in "
-        f"{', '.join(f'{name}.csv' for name in tables)}, and {options.out.name}"
-    )
+    frames = {
+        name: pd.DataFrame({c.name: c.words.filled("") for c in table.columns})
+        for name, table in tables.items()
+    }
+    return frames, made.what, made.said
 
 
 def sources(found: Gathered, dataset: Dataset, questions: QuestionSet) -> tuple[Source, Source]:
@@ -137,13 +180,3 @@ def _source(side: _Side, found: Gathered, dataset: Dataset, questions: QuestionS
 def _measured(row: str, options: argparse.Namespace) -> list[page.Number]:
     tables = (pd.read_parquet(path) for path in (options.households, options.shares, options.privacy))
     return [page.Number(*parts) for parts in summaries.headline(row, *tables)]
-
-
-def _words(options: argparse.Namespace) -> dict[str, str]:
-    """How the model and the row were made, in words."""
-    family, recipe = recipe_of(options)
-    row = check(options.row, family.row, options.name)
-    return {
-        "method": card.method(family, recipe.model_dump(), ""),
-        "treated": card.treatment(row.model_dump(), family),
-    }

@@ -3,6 +3,7 @@
 import argparse
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from modp.base.config import load
+from modp.base.config import check, load
 from modp.base.output import Log
 from modp.cli.inputs import ask_for_coded
 from modp.cli.report import PACKAGES, write_pages
 from modp.cli.whole import ask_for_whole, whole
 from modp.measures.households import couples
+from modp.models.registry import family
 from modp.pums.where import Dataset
 from modp.report import explorer, holdings, page, plot
 from modp.summaries import households as summaries
@@ -56,6 +58,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     )
     best = summaries.closest(near, warned)
     common = _common(options, true) | {
+        "guaranteed": _guaranteed(parameters["models"]),
         "best": best,
         "by_population": True,
         "headline": [page.Number(*parts) for parts in summaries.headline(best, near, told, left)]
@@ -82,6 +85,15 @@ def _common(options: argparse.Namespace, true: Households) -> dict[str, Any]:
         "versions": {"Python": platform.python_version()} | {name: version(name) for name in PACKAGES},
         "library": Markup(plot.script()),
     }
+
+
+def _guaranteed(models: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is formally guaranteed of models, by their names; nothing of those without."""
+    found = {}
+    for name, content in models.items():
+        of = family(content["family"])
+        found[name] = of.guarantee(check(content, of.recipe, f"model {name}"))
+    return {name: sentences for name, sentences in found.items() if sentences}
 
 
 def _cells(path: Path, true: Households) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pandas as pd
 from modp.base import seeds
 from modp.base.config import load
 from modp.base.output import Log, written
-from modp.cli.draw_households import RECORD
+from modp.cli.draw_households import RECORD, partners
 from modp.cli.inputs import ask_for_coded
 from modp.cli.outputs import write_table
 from modp.cli.whole import Said, ask_for_held, ask_for_whole, held_out, whole
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     files = zip(options.synthetic, options.home_synthetic, strict=True)
     read = [Households.read(*pair, true.codebook, [RECORD]) for pair in files]
     drawn = {
-        name: summaries.Drawn(households, more[RECORD])
+        name: summaries.Drawn(households, partners(more[RECORD]))
         for name, (households, more) in zip(options.rows, read, strict=True)
     }
     synthetic = {name: of.households for name, of in drawn.items()}

@@ -13,6 +13,9 @@ from modp.survey.households import ROLES, Households
 HOUSEHOLDS_AT_ONCE = 1024
 """Households that a thread counts at a time."""
 
+UNIT = 5040
+"""Of what is divided by members, a household's part is a whole number of so many; divisible by 1 to 10."""
+
 
 class Parts(NamedTuple):
     """A number for everything that the distribution of households has a weight for: counts, or weights.
@@ -60,6 +63,33 @@ def counts(households: Households, agreeing: np.ndarray, most: int, threads: int
     most : S, the size of the largest household
     threads : without influence on the result
     """
+    return _counted(households, agreeing, most, np.ones(_things(households) + 1, np.int64), threads)
+
+
+def shares(households: Households, agreeing: np.ndarray, most: int, threads: int = 1) -> Parts:
+    """Count as :func:`counts`, but so that every household has a part of at most one in each table.
+
+    Each of a household's n persons, members of a role or pairs of members, whatever a table is of, counts for
+    1/n: what is counted are households, of which some are in a cell by half. A table is of two questions and,
+    where it is of members, of their roles. Of two different questions of two members of one role, a table
+    holds every pair in both orders, and a household has a part of two. With n from 1 to 10, 12, 14, 15 and
+    other divisors of ``UNIT`` parts are exact, with others rounded down.
+
+    Returns
+    -------
+    int64, in units of 1/``UNIT`` of a household
+    """
+    of = np.concatenate([[0], UNIT // np.arange(1, _things(households) + 1)])
+    return _counted(households, agreeing, most, of, threads)
+
+
+def _things(households: Households) -> int:
+    """At most so many persons, members or pairs does one household have."""
+    return int(households.sizes.max(initial=1)) ** 2
+
+
+def _counted(households: Households, agreeing: np.ndarray, most: int, of: np.ndarray, threads: int) -> Parts:
+    """Count, one of n things of a household for ``of[n]``."""
     persons, homes = households.persons, households.homes
     sizes = (
         int(persons.block_starts[-1]),
@@ -67,21 +97,22 @@ def counts(households: Households, agreeing: np.ndarray, most: int, threads: int
         int(agreeing.max(initial=-1)) + 1,
         most,
     )
-    columns, home_columns = persons.columns, homes.columns
+    columns, home_columns, numbers = persons.columns, homes.columns, households.numbers
     n = len(households)
     step = max(HOUSEHOLDS_AT_ONCE, -(-n // (2 * threads)))
 
     def part(first: int) -> Parts:
         found = parts(*sizes, np.int64)
         last = min(first + step, n)
-        _count(columns, home_columns, households.starts, households.roles, first, last, agreeing, *found)
+        where = households.starts, households.roles, numbers, of, first, last
+        _count(columns, home_columns, *where, agreeing, *found)
         return found
 
     total = parts(*sizes, np.int64)
     for found in in_threads(part, range(0, n, step), threads):
         for whole, some in zip(total, found, strict=True):
             whole += some
-    return _completed(total, households.numbers, home_columns)
+    return _completed(total, numbers * of[numbers], home_columns)
 
 
 def _completed(half: Parts, numbers: np.ndarray, home_columns: np.ndarray) -> Parts:
@@ -100,41 +131,47 @@ def _completed(half: Parts, numbers: np.ndarray, home_columns: np.ndarray) -> Pa
 
 @compiled
 def _count(
-    columns, homes, starts, roles, first, last, agreeing,
+    columns, homes, starts, roles, numbers, of, first, last, agreeing,
     single, partner, person, own, home, members, between, pair, agree,
 ):  # fmt: skip
     """Count households from ``first`` to before ``last``; pairs of members in the order they stand in."""
     questions, home_questions = columns.shape[1], homes.shape[1]
+    whole = of[1]
     for h in range(first, last):
         begin, end = starts[h], starts[h + 1]
+        each = of[end - begin]
         for g in range(home_questions):
-            home[homes[h, g]] += 1
+            home[homes[h, g]] += whole
             for f in range(home_questions):
                 if f != g:
-                    between[homes[h, g], homes[h, f]] += 1
+                    between[homes[h, g], homes[h, f]] += whole
         for i in range(begin, end):
             a = roles[i]
+            n = numbers[h, a]
             for q in range(questions):
                 x = columns[i, q]
-                single[a, x] += 1
+                single[a, x] += of[n]
                 for j in range(begin, end):
                     if j != i:
-                        partner[a, roles[j], x] += 1
+                        b = roles[j]
+                        partner[a, b, x] += of[n * (numbers[h, b] - (a == b))]
                 for r in range(questions):
                     if r != q:
-                        person[x, columns[i, r]] += 1
+                        person[x, columns[i, r]] += each
                 for g in range(home_questions):
-                    own[a, x, homes[h, g]] += 1
+                    own[a, x, homes[h, g]] += of[n]
                 for j in range(i + 1, end):
-                    row = pair[a, roles[j], x]
+                    b = roles[j]
+                    row = pair[a, b, x]
+                    one = of[n * (n - 1) // 2 if a == b else n * numbers[h, b]]
                     for r in range(questions):
-                        row[columns[j, r]] += 1
+                        row[columns[j, r]] += one
         for q in range(questions):
             if agreeing[q] >= 0 and end - begin > 1:
                 alike = True
                 for i in range(begin + 1, end):
                     alike = alike and columns[i, q] == columns[begin, q]
-                agree[agreeing[q], end - begin] += alike
+                agree[agreeing[q], end - begin] += alike * whole
 
 
 def likely_empty(table: np.ndarray, rows: np.ndarray, columns: np.ndarray, total: float) -> np.ndarray:
@@ -226,15 +263,15 @@ def breaking(households: Households, excluded: Parts) -> np.ndarray:
         bad[of[excluded.person[columns[:, q], columns[:, r]]]] = True
     for q in range(columns.shape[1]):
         bad[of[excluded.single[roles, columns[:, q]]]] = True
-    for i, j in _pairs(households.starts):
+    for i, j in pairs_of(households.starts):
         for q, r in itertools.product(range(columns.shape[1]), repeat=2):
             hit = excluded.pair[roles[i], roles[j], columns[i, q], columns[j, r]]
             bad[of[i[hit]]] = True
     return bad
 
 
-def _pairs(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows of two members of one household, the first standing so many places before the second."""
+def pairs_of(starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows of two members of one household, the first so many places before the second."""
     sizes = np.diff(starts)
     for apart in range(1, int(sizes.max(initial=0))):
         rows = np.arange(starts[-1])

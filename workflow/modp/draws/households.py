@@ -189,6 +189,27 @@ def exchange(
     return households.of(persons, homes), done / max(tried, 1)
 
 
+def gains(households: Households, weights: Parts, agreeing: np.ndarray, threads: int) -> np.ndarray:
+    """Return the sum of weights of each household: what its log probability gains by them, float64 (M,).
+
+    Parameters
+    ----------
+    weights : finite
+    agreeing : int64 (Q,), as in :func:`modp.crosstabs.members.counts`
+    threads : without influence on the result
+    """
+    found = np.zeros(len(households))
+    columns, homes = households.persons.columns, households.homes.columns
+
+    def part(first: int) -> None:
+        last = min(first + HOUSEHOLDS_AT_ONCE, len(found))
+        where = (households.starts, households.roles, first, last, agreeing)
+        _gains(columns, homes, *where, *weights, found)
+
+    in_threads(part, range(0, len(found), HOUSEHOLDS_AT_ONCE), threads)
+    return found
+
+
 def _members(
     who: int, numbers: np.ndarray, composition: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -284,6 +305,48 @@ def _sweep(
         for g in range(home_questions):
             home_codes[h, g] = home[g] - home_blocks[g]
     return changed
+
+
+@compiled
+def _gains(
+    columns, homes, starts, roles, first, last, agreeing,
+    single, partner, person, own, home, members, between, pair, agree, found,
+):  # fmt: skip
+    """Sum the weights of households from ``first`` to before ``last``."""
+    questions, home_questions = columns.shape[1], homes.shape[1]
+    for h in range(first, last):
+        begin, end, total = starts[h], starts[h + 1], 0.0
+        for g in range(home_questions):
+            x = homes[h, g]
+            total += home[x]
+            for f in range(g):
+                total += between[x, homes[h, f]]
+            for i in range(begin, end):
+                total += members[roles[i], x]
+        for i in range(begin, end):
+            a = roles[i]
+            for q in range(questions):
+                x = columns[i, q]
+                total += single[a, x]
+                for r in range(q):
+                    total += person[x, columns[i, r]]
+                for g in range(home_questions):
+                    total += own[a, x, homes[h, g]]
+                for j in range(begin, end):
+                    if j != i:
+                        total += partner[a, roles[j], x]
+                for j in range(i + 1, end):
+                    row = pair[a, roles[j], x]
+                    for r in range(questions):
+                        total += row[columns[j, r]]
+        for q in range(questions):
+            if agreeing[q] >= 0 and end - begin > 1:
+                alike = True
+                for i in range(begin + 1, end):
+                    alike = alike and columns[i, q] == columns[begin, q]
+                if alike:
+                    total += agree[agreeing[q], end - begin]
+        found[h] = total
 
 
 @compiled

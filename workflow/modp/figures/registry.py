@@ -279,6 +279,16 @@ KINDS: dict[str, Kind] = {
         "whole households, or as near to households held out as the true ones are.",
         named="households",
     ),
+    "household_shares": Kind(
+        of=Of.HOUSEHOLDS,
+        shows=Shows.SEVERAL,
+        reads=("tables/household_shares.parquet",),
+        draws="modp.figures.shares:shares_figure",
+        caption="What a demographer checks of whole households: the share that cannot be, couples far apart "
+        "in age, three generations, one answer of all members, and sizes; true and of every row, on an axis "
+        "of square roots.",
+        named="household_shares",
+    ),
     "parts": Kind(
         of=Of.PARTS,
         shows=Shows.SEVERAL,
@@ -329,7 +339,7 @@ def drawn_by_every_run(
             continue
         if kind.named is not None and "{of}" in kind.named:
             found |= {kind.named.format(of=thing): (name, [thing]) for thing in things[kind.of]}
-        elif kind.named is not None:
+        elif kind.named is not None and (kind.of is Of.RUN or things[kind.of]):
             found[kind.named] = (name, [] if kind.of is Of.RUN else list(things[kind.of]))
     return found
 

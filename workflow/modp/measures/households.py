@@ -8,10 +8,11 @@ import numpy as np
 
 from modp.crosstabs.agreements import agreements, at_least
 from modp.crosstabs.cells import within_question
-from modp.crosstabs.members import Parts, counts
+from modp.crosstabs.members import Parts, counts, pairs_of
 from modp.measures.accuracy import log_ratio, summarise
+from modp.survey import where
 from modp.survey.codebook import Codebook
-from modp.survey.households import ROLES, SPOUSE, Households
+from modp.survey.households import CHILD, HOUSEHOLDER, OTHER, PARENT, ROLES, SPOUSE, Households
 from modp.survey.records import Records
 
 NEAREST = 10
@@ -106,6 +107,42 @@ def apart(households: Households, question: str) -> np.ndarray:
     return np.abs(codes[spouses] - codes[households.starts[:-1][households.household[spouses]]])
 
 
+def ages(households: Households, question: str) -> np.ndarray | None:
+    """Return each person's age, the lowest of his or her category, float64 (N,).
+
+    None where the question is not asked, or some of its categories are not of numbers.
+    """
+    book = households.persons.codebook
+    if question not in book.names:
+        return None
+    at = book.names.index(question)
+    low = np.array([where.lowest(category) for category in book.questions[at].categories])
+    return low[households.persons.codes[:, at]] if np.isfinite(low).all() else None
+
+
+def three_generations(starts: np.ndarray, roles: np.ndarray, age: np.ndarray) -> np.ndarray:
+    """Return which households hold three generations, by roles and ages: bool (M,).
+
+    They hold somebody who is a parent's age older than the householder or the spouse, and a child of these;
+    or a child, and somebody who is a child's age younger than he or she is. In either case a generation is
+    ``PARENT`` years, and who is neither householder, spouse nor child is the oldest or the youngest.
+
+    Parameters
+    ----------
+    starts : int64 (M + 1,), where each household's persons begin
+    roles : int8 (N,)
+    age : (N,)
+    """
+    head, child, other = np.isin(roles, (HOUSEHOLDER, SPOUSE)), roles == CHILD, roles == OTHER
+    parent, offspring = np.zeros((2, len(roles)), bool)
+    for one, second in pairs_of(starts):
+        for i, j in ((one, second), (second, one)):
+            apart = (age[j] - age[i] >= PARENT.start) & (age[j] - age[i] < PARENT.stop)
+            parent[i[apart & ((head[i] & other[j]) | (child[i] & head[j]))]] = True
+            offspring[j[apart & ((head[j] & child[i]) | (child[j] & other[i]))]] = True
+    return np.bincount(np.repeat(np.arange(len(starts) - 1), np.diff(starts)), parent & offspring) > 0
+
+
 def flat(households: Households) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield each composition's households' rows, and all their answers, person by person, then home's."""
     composition = households.numbers
@@ -124,7 +161,8 @@ def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[s
 
     Parameters
     ----------
-    record : int64 (m,), the row of the true household from which each synthetic one was drawn
+    record : int64 (m,), the row of the true household from which each synthetic one was drawn; masked for
+        those that were drawn from none, which are left out
 
     Returns
     -------
@@ -132,14 +170,18 @@ def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[s
     sizes of which there are none
     """
     hits, chance = np.zeros((2, len(synthetic)))
+    known, record = ~np.ma.getmaskarray(record), np.ma.getdata(record)
     tables = {tuple(true.numbers[rows[0]]): (rows, answers) for rows, answers in flat(true)}
     for rows, answers in flat(synthetic):
+        if not known[rows].any():
+            continue
         of_true, table = tables[tuple(synthetic.numbers[rows[0]])]
         partner = table[np.searchsorted(of_true, record[rows])]
         rank = at_least(table, answers, (partner == answers).sum(axis=1))
         hits[rows], chance[rows] = rank <= NEAREST, min(NEAREST / len(table), 1)
     return {
-        name: (_mean(hits[some]), _mean(chance[some])) for name, some in _by_size(synthetic.sizes).items()
+        name: (_mean(hits[some & known]), _mean(chance[some & known]))
+        for name, some in _by_size(synthetic.sizes).items()
     }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from modp.crosstabs.cells import Zeros
     from modp.survey.codebook import Codebook
+    from modp.survey.households import Codebooks, Households
     from modp.survey.records import Records
 
 Where = dict[str, int | str | list[int | str]]
@@ -174,7 +175,10 @@ class Family:
     most_rows : how many rows may be drawn from one model; None for any number
     trains : whether its history is of a loss that falls, for the figure of trainings
     excludes_zeros : whether a fit depends on what counts as a structural zero
-    whole : whether it is of whole households, not of single records; it has parts fit and load alone then
+    whole : whether it is of whole households, not of single records. It has parts fit, load, draw and, where
+        there is one, guarantee alone then; they take households in place of records, and draw(model,
+        households, row, work) returns households, and the row of the true one at which each began, masked
+        where there is none
     """
 
     name: str
@@ -201,7 +205,7 @@ class Family:
         """Fit a model to true records."""
         return self._part("fit")(records, recipe, work)
 
-    def load(self, path: Path, codebook: Codebook) -> Model:
+    def load(self, path: Path, codebook: Codebook | Codebooks) -> Model:
         """Read a model that was saved; raise InputError if it is of another codebook."""
         return self._part("load")(path, codebook)
 
@@ -213,6 +217,13 @@ class Family:
         if row.size is not None and len(drawn.codes) != row.size:
             raise InputError(f"{row.row}: models of the family {self.name!r} draw no other number of records")
         return drawn
+
+    def draw_whole(
+        self, model: Any, true: Households, row: Row, work: Work
+    ) -> tuple[Households, np.ndarray | np.ma.MaskedArray]:
+        """Draw one row's whole households, and the rows of the true ones at which they began."""
+        found: tuple[Households, np.ndarray] = self._part("draw")(model, true, row, work)
+        return found
 
     def instances(self, model: Model, records: Records, number: int, work: Work) -> list[Drawn]:
         """Draw so many tables from which rows are made."""

@@ -5,7 +5,7 @@ import importlib
 
 from modp.models.family import Family
 
-FAMILIES = ("blades", "stationary", "private", "households")
+FAMILIES = ("blades", "stationary", "private", "households", "private_households")
 """Each a room, or a module, of :mod:`modp.models` with a ``FAMILY``."""
 
 

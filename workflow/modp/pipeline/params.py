@@ -278,7 +278,11 @@ class Params(Strict):
         rows = [row for row in self.rows if row.model in models]
         for key, found in (("models", models), ("rows", rows)):
             if not found:
-                what = "of whole households (family: households)" if whole else "of single records"
+                what = (
+                    "of whole households (family: households or private_households)"
+                    if whole
+                    else "of single records"
+                )
                 raise InputError(f"params.yaml: {key!r} has none that is {what}, which this data set needs")
         if whole and (self.seeds > 1 or self.releases > 1):
             raise InputError("params.yaml: whole households are made once: write seeds: 1 and releases: 1")

@@ -60,7 +60,10 @@ PLOTS: list[Any] = [
 ]
 
 
-PLOTS_OF_HOUSEHOLDS = [PLOTS[1], *(f"{RESULTS}/figures/{name}.png" for name in ("households", "training"))]
+PLOTS_OF_HOUSEHOLDS = [
+    PLOTS[1],
+    *(f"{RESULTS}/figures/{name}.png" for name in ("households", "household_shares", "training")),
+]
 
 OF_ROWS = ("records.parquet", "codebook.json", "households.parquet", "codebook_households.json")
 """What a row of whole households is drawn with."""
@@ -126,22 +129,30 @@ def _of_households(everything: Params, params: Params) -> dict[str, Any]:
     deps = [DATASET, "workflow/questions", RAW, *_code_of(["gather"])]
     desc = "bring persons and households together, hold some out"
     found = {"acquire": _acquire(), "code": _stage(desc, ["coded"], keys, deps, [*unsent, *books])}
-    family = params.family_of(next(iter(params.models)))
-    fitted = _fit(family, list(params.models), params)
-    fitted["do"]["deps"] = [*_results(*OF_ROWS, "members.json"), *_code_of(["fit"], family)]
-    found[f"fit_{family.name}"] = fitted
-    rows = {
-        f"{row.model}-{row.name}": {"model": row.model, "name": row.name, "at": at}
-        for at, row in enumerate(everything.rows)
-        if row.model in params.models
-    }
     row = "${item.model}/${item.name}"
     outs = _results(f"{row}/synthetic.parquet", f"{row}/synthetic_households.parquet")
-    deps = [*_results(*OF_ROWS, "${item.model}/model.safetensors"), *_code_of(["draw_households"])]
-    drawn = _stage(f"draw {row}", outs[:1], ["seed", "rows.${item.at}"], deps, outs)
-    found[f"row_{family.name}"] = {"foreach": rows, "do": drawn}
+    by_family: dict[str, list[str]] = {}
+    for model in params.models:
+        by_family.setdefault(params.family_of(model).name, []).append(model)
+    for models in by_family.values():
+        family = params.family_of(models[0])
+        fitted = _fit(family, models, params)
+        fitted["do"]["deps"] = [*_results(*OF_ROWS, "members.json"), *_code_of(["fit"], family)]
+        found[f"fit_{family.name}"] = fitted
+        rows = {
+            f"{of.model}-{of.name}": {"model": of.model, "name": of.name, "at": at}
+            for at, of in enumerate(everything.rows)
+            if of.model in models
+        }
+        if not rows:
+            continue
+        code = _code_of(["draw_households"], family)
+        deps = [*_results(*OF_ROWS, "${item.model}/model.safetensors"), *code]
+        keys = ["seed", "rows.${item.at}", "models.${item.model}"]
+        drawn = _stage(f"draw {row}", outs[:1], keys, deps, outs)
+        found[f"row_{family.name}"] = {"foreach": rows, "do": drawn}
     found["report"] = _report_on_households(params)
-    found["page"] = _page_on_households()
+    found["page"] = _page_on_households(params)
     return found
 
 
@@ -166,10 +177,12 @@ def _report_on_households(params: Params) -> dict[str, Any]:
     return stage | {"metrics": _results("metrics.json")}
 
 
-def _page_on_households() -> dict[str, Any]:
+def _page_on_households(params: Params) -> dict[str, Any]:
     read = [*OF_ROWS, "tables", "figures", "measures", "parameters.json"]
     texts = [*(engines.template(name) for name in engines.PAGE), engines.captions()]
-    deps = [DATASET, RAW, *_results(*read), *texts, *_code_of(["report_households"])]
+    families = [params.family_of(name) for name in params.models]
+    code = {path for family in families for path in _code_of(["report_households"], family)}
+    deps = [DATASET, RAW, *_results(*read), *texts, *sorted(code)]
     pages = _results("report.html", "report_public.html")
     return _stage("the run on one page, for the office and to publish", pages[:1], [], deps, pages)
 

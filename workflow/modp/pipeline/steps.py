@@ -28,10 +28,12 @@ STEPS = {
     "impute": Step("fill the missing answers of a table of your own, once or several times", runs=For.PEOPLE),
     "households": Step("make synthetic households, and measure them", runs=For.PEOPLE),
     "gather": Step("bring persons and their households together, and code them"),
-    "draw_households": Step("draw one row's whole households from their model", ("load",)),
+    "draw_households": Step("draw one row's whole households from their model", ("load", "draw")),
     "tables_households": Step("summarise a run on whole households: tables, metrics"),
-    "report_households": Step("put everything about a run on whole households into one page"),
-    "release_households": Step("put a row's households into a folder that may leave the house", words=True),
+    "report_households": Step("put everything about a run on whole households into one page", ("guarantee",)),
+    "release_households": Step(
+        "put a row's households into a folder that may leave the house", ("guarantee",), words=True
+    ),
     "acquire": Step("fetch or copy one source file"),
     "code": Step("turn raw records into coded records and their codebook"),
     "bootstrap": Step("draw the two ends: a resample of the records, and records of independent answers"),

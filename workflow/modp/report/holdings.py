@@ -130,11 +130,11 @@ OF_HOUSEHOLDS = (
     Holding(
         ("<model>/model.safetensors",),
         "what the model learnt, from which true crosstabs follow",
-        "another decision than a table's",
+        "another decision than a table's; with a guarantee, as far as that goes",
     ),
     Holding(
         ("<model>/<variant>/synthetic.parquet", "<model>/<variant>/synthetic_households.parquet"),
-        "in `record`, at which true household a synthetic one began",
+        "in `record`, at which true household a synthetic one began, if at any",
         "not as they are: `snakemake release` makes of them what may",
     ),
     Holding(

@@ -16,7 +16,7 @@ from modp.summaries.metrics import number as rounded
 from modp.summaries.printed import Printed
 from modp.summaries.warnings import COPIED
 from modp.survey import derived
-from modp.survey.households import Households
+from modp.survey.households import PARENT, Households
 from modp.survey.questions import Derived
 
 OF_SEVERAL = {"2": "two", "3": "three", "4+": "four or more"}
@@ -33,6 +33,9 @@ RESAMPLES = 3
 
 AGE, FAR = "AGEP", 3
 """Couples are far apart by so many categories of this question."""
+
+GENERATIONS = f"three generations, {PARENT.start} to {PARENT.stop - 1} years apart"
+"""What the share is called; ages are the lowest of their categories."""
 
 ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
 """Of the measures, those that a run is first judged by."""
@@ -53,7 +56,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Drawn:
-    """Synthetic households, and the row of the true household at which each one began: (m,)."""
+    """Synthetic households, and the row of the true one at which each began, masked for none: (m,)."""
 
     households: Households
     record: np.ndarray
@@ -109,10 +112,11 @@ def shares(
 
     Returns
     -------
-    The share of households that hold what is called impossible; the share of couples whose ages, if they are
-    asked under Census's name, stand far apart; of those of two persons or more, the share
-    whose members give one answer to each question of ``agree``; the shares of households by who lives there,
-    as ``computed`` asks, and by size
+    The share of households that hold what is called impossible; if ages are asked under Census's name, the
+    share of couples whose ages stand far apart, and that of households with three generations, see
+    :func:`modp.measures.households.three_generations`; of those of two persons or more, the share whose
+    members give one answer to each question of ``agree``; the shares of households by who lives there, as
+    ``computed`` asks, and by size
     """
     found = {}
     most = max(int(table.sizes.max()) for table in tables.values())
@@ -123,6 +127,9 @@ def shares(
             lines[f"couples {FAR} or more categories of {AGE} apart"] = (
                 float(far.mean()) if len(far) else np.nan
             )
+        age = measures.ages(table, AGE)
+        if age is not None:
+            lines[GENERATIONS] = float(measures.three_generations(table.starts, table.roles, age).mean())
         lines |= {f"one answer to {name}": float(measures.agreeing(table, name).mean()) for name in agree}
         lines |= {label: share for q in computed for label, share in _computed(q, table).items()}
         lines |= {f"{n} persons": float((table.sizes == n).mean()) for n in range(1, most + 1)}
@@ -291,8 +298,8 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
             line["table"],
             line["persons"],
             f"{line['households']:,}",
-            *(f"{line[name]:.1%}" for name in ("closer_to_train", "within_10", "chance")),
-            *(f"{line[name]:.2%}" for name in ("identical", "identical_holdout")),
+            *(_percent(line[name], 1) for name in ("closer_to_train", "within_10", "chance")),
+            *(_percent(line[name], 2) for name in ("identical", "identical_holdout")),
         )
         for line in privacy.to_dict("records")
     ]
@@ -302,6 +309,10 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
         Printed("Shares of households", ("share", *shares.columns[1:]), told, 1),
         Printed("What is given away", ("table", "persons", "households", *of), left, 2),
     ]
+
+
+def _percent(share: float, digits: int) -> str:
+    return "" if np.isnan(share) else f"{share:.{digits}%}"
 
 
 def _three(line: Mapping[str, float], what: str) -> str:

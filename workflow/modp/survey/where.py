@@ -169,6 +169,11 @@ def _spans(text: str) -> list[tuple[float, float, bool]]:
     return spans
 
 
+def lowest(category: Category) -> float:
+    """Return the lowest number of a category's raw values, NaN where they are no numbers."""
+    return min((low for low, _, _ in _spans(category.values)), default=math.nan)
+
+
 def _within(category: Category, low: float, high: float) -> bool:
     spans = _spans(category.values)
     return bool(spans) and all(low <= first and last <= high for first, last, _ in spans)

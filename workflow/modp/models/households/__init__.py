@@ -15,6 +15,7 @@ FAMILY = Family(
     parts={
         "fit": "modp.models.households.fitting:fit",
         "load": "modp.models.households.model:load",
+        "draw": "modp.models.households.drawing:draw",
     },
     treatments={
         "sweeps": "sweeps from the true households, question by question: {}",

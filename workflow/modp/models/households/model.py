@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,11 +54,11 @@ class HouseholdWeights:
         """Persons of the largest household."""
         return self.weights.agree.shape[1] - 1
 
-    def save(self, path: Path, books: Codebooks) -> None:
-        """Write the model as safetensors, with the digests of both codebooks."""
+    def save(self, path: Path, books: Codebooks, more: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write the model as safetensors, with the codebooks' digests, and ``more`` arrays beside it."""
         values = {f"weights.{name}": part for name, part in self.weights._asdict().items()}
         values |= {f"excluded.{name}": part for name, part in self.excluded._asdict().items()}
-        values |= {"agreeing": self.agreeing, "strength": self.strength}
+        values |= {"agreeing": self.agreeing, "strength": self.strength, **(more or {})}
         facts = {"persons": books.persons.digest, "homes": books.homes.digest, "exchanges": self.exchanges}
         save_file({k: np.ascontiguousarray(v) for k, v in values.items()}, path, {"modp": json.dumps(facts)})
 
@@ -78,15 +79,19 @@ def load(path: Path, books: Codebooks) -> HouseholdWeights:
     InputError
         if the model was fitted with other codebooks
     """
+    return loaded(path, books)[0]
+
+
+def loaded(path: Path, books: Codebooks) -> tuple[HouseholdWeights, dict[str, np.ndarray]]:
+    """Read a model and what else is in its file; raise InputError as :func:`load` does."""
     with safe_open(path, framework="np") as file:
         facts = json.loads(file.metadata()["modp"])
         values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if (facts["persons"], facts["homes"]) != (books.persons.digest, books.homes.digest):
         raise InputError(f"{path} was fitted to other questions or categories than the codebooks'")
     weights, excluded = (
-        Parts(*(values[f"{of}.{name}"] for name in Parts._fields)) for of in ("weights", "excluded")
+        Parts(*(values.pop(f"{of}.{name}") for name in Parts._fields)) for of in ("weights", "excluded")
     )
     blocks = books.persons.block_starts, books.homes.block_starts
-    return HouseholdWeights(
-        weights, excluded, *blocks, values["agreeing"], values["strength"], facts["exchanges"]
-    )
+    own = values.pop("agreeing"), values.pop("strength")
+    return HouseholdWeights(weights, excluded, *blocks, *own, facts["exchanges"]), values

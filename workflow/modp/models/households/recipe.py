@@ -1,13 +1,36 @@
 """What says how a model of households is fitted, and how households are drawn from it."""
 
+from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
+from modp.base.errors import InputError, did_you_mean
 from modp.models.family import Recipe, Row
 
 AGREE = ("RAC1P", "HISP", "LANX", "HHL", "CIT", "NATIVITY")
 """Questions of Census to which members of a household often give one answer."""
+
+
+def agreeing(asked: Sequence[str] | None, names: Sequence[str]) -> np.ndarray:
+    """Return the place of each question of persons among those whose agreement has weights, -1 elsewhere.
+
+    Parameters
+    ----------
+    asked : what a recipe says under ``agree``; None for those of ``AGREE``
+    names : of the questions of persons
+
+    Raises
+    ------
+    InputError
+        if there is no such question
+    """
+    for name in asked or ():
+        if name not in names:
+            raise InputError(f"agree: there is no question {name!r}{did_you_mean(name, names)}")
+    wanted = [name for name in (AGREE if asked is None else asked) if name in names]
+    return np.array([wanted.index(name) if name in wanted else -1 for name in names], np.int64)
 
 
 class HouseholdsRecipe(Recipe):

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from modp.base.errors import InputError, did_you_mean
-from modp.crosstabs.members import Parts, breaking, counts
+from modp.crosstabs.members import Parts, breaking, counts, parts
 from modp.survey.codebook import Codebook
-from modp.survey.households import ROLES, Households
+from modp.survey.households import ROLES, Codebooks, Households
 from modp.survey.questions import chosen
 
 Rule = Mapping[str, str | int | list[int | str]]
@@ -25,9 +25,8 @@ def broken(rules: Sequence[Rule], households: Households) -> dict[str, np.ndarra
     InputError
         if a rule cannot be read
     """
-    counted = _counted(households)
-    each = dict(_each(rules, households, counted))
-    some = np.flatnonzero(breaking(households, _all(each.values(), counted)))
+    each = dict(_each(rules, households.codebook))
+    some = np.flatnonzero(breaking(households, _all(each.values(), households.codebook)))
     found = {}
     for told, cells in each.items():
         mine = np.zeros(len(households), bool)
@@ -45,48 +44,60 @@ def stated(rules: Sequence[Rule], true: Households) -> Parts:
     InputError
         if a rule cannot be read, or true households hold what it calls impossible
     """
-    counted = _counted(true)
-    each = dict(_each(rules, true, counted))
+    none = np.full(true.persons.codes.shape[1], -1)
+    counted = counts(true, none, int(true.sizes.max()))
+    each = dict(_each(rules, true.codebook))
     faults = []
     for told, cells in each.items():
-        held = max(int(of[no].max(initial=0)) for of, no in zip(counted, cells, strict=True))
+        both = zip(counted[:-1], cells[:-1], strict=True)  # but for agreements, of which no rule is
+        held = max(int(of[no].max(initial=0)) for of, no in both)
         if held:
             faults.append(f"{told}: up to {held:,} times in one cell")
     if faults:
         raise InputError("true households hold what is called impossible:\n  " + "\n  ".join(faults))
-    return _all(each.values(), counted)
+    return _all(each.values(), true.codebook)
 
 
-def _counted(households: Households) -> Parts:
-    none = np.full(households.persons.codes.shape[1], -1)
-    return counts(households, none, int(households.sizes.max()))
+def excluded(rules: Sequence[Rule], books: Codebooks) -> Parts:
+    """Return the cells that rules call impossible, bool, whatever true households hold.
+
+    Raises
+    ------
+    InputError
+        if a rule cannot be read
+    """
+    return _all((cells for _, cells in _each(rules, books)), books)
 
 
-def _each(rules: Sequence[Rule], households: Households, counted: Parts) -> Iterator[tuple[str, Parts]]:
+def _none(books: Codebooks) -> Parts:
+    return parts(int(books.persons.block_starts[-1]), int(books.homes.block_starts[-1]), 0, 0, bool)
+
+
+def _each(rules: Sequence[Rule], books: Codebooks) -> Iterator[tuple[str, Parts]]:
     """Every rule as people write it, and its cells."""
     for rule in rules:
         told = " with ".join(f"{name}: {wanted}" for name, wanted in rule.items())
         try:
-            yield told, _cells(rule, households, counted)
+            yield told, _cells(rule, books)
         except ValueError as fault:
             raise InputError(f"impossible: {told}: {fault}") from None
 
 
-def _all(each: Iterable[Parts], counted: Parts) -> Parts:
+def _all(each: Iterable[Parts], books: Codebooks) -> Parts:
     """The cells of some rules together."""
-    found = Parts(*(np.zeros(part.shape, bool) for part in counted))
+    found = _none(books)
     for cells in each:
         for whole, part in zip(found, cells, strict=True):
             whole |= part
     return found
 
 
-def _cells(rule: Rule, true: Households, counted: Parts) -> Parts:
+def _cells(rule: Rule, books: Codebooks) -> Parts:
     """The cells of one rule."""
     if len(rule) not in (1, 2):
         raise ValueError(f"name one or two questions, not {len(rule)}")
-    found = Parts(*(np.zeros(part.shape, bool) for part in counted))
-    sides = [_side(name, wanted, true) for name, wanted in rule.items()]
+    found = _none(books)
+    sides = [_side(name, wanted, books) for name, wanted in rule.items()]
     (kind, one), (other_kind, other) = sides[0], sides[-1]
     if len(sides) == 1:
         part = {"home": found.home, "": found.single}.get(kind)
@@ -111,14 +122,14 @@ def _cells(rule: Rule, true: Households, counted: Parts) -> Parts:
     return found
 
 
-def _side(name: str, wanted: str | int | list[int | str], true: Households) -> tuple[str, np.ndarray]:
+def _side(name: str, wanted: str | int | list[int | str], of: Codebooks) -> tuple[str, np.ndarray]:
     """Whose answers a rule's key means, ``home``, a role or nothing for everybody's; and their columns."""
     role, _, question = name.rpartition(" ")
     if role and role not in ROLES:
         raise ValueError(f"there is no role {role!r}{did_you_mean(role, ROLES)}")
-    books: dict[str, Codebook] = {role: true.persons.codebook}
+    books: dict[str, Codebook] = {role: of.persons}
     if not role:
-        books["home"] = true.homes.codebook
+        books["home"] = of.homes
     for kind, book in books.items():
         if question in book.names:
             at = book.names.index(question)

@@ -71,11 +71,59 @@ class Spent:
     rho: Fraction
 
 
-class Gate:
+class Account:
+    """A budget, and what is paid of it for answers with noise.
+
+    ``ledger`` lists what was paid, and ``left`` says what can still be. Payments are fractions, so that they
+    add up exactly.
+    """
+
+    def __init__(self, rho: float | Fraction, noise: Noise):
+        """Open an account of ρ, in zCDP."""
+        self._noise = noise
+        self.rho = self.left = Fraction(rho)
+        self.ledger: list[Spent] = []
+
+    def _measured(
+        self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
+    ) -> tuple[np.ndarray, float]:
+        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
+        self._pay(asked, rho)
+        sensitivity = math.nextafter(math.sqrt(squared), math.inf)
+        sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
+        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
+
+    def _highest(self, asked: str, scores: np.ndarray, sensitivity: int, rho: Fraction) -> int:
+        """Return which score is the highest with the Gumbel noise that ρ buys.
+
+        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers. With its ε
+        it is ε²/8-zCDP (Cesar and Rogers, 2021).
+
+        Parameters
+        ----------
+        sensitivity : by how much any score of neighbours differs at most
+        """
+        self._pay(asked, rho)
+        scale = 2 * sensitivity / math.sqrt(8 * float(rho)) * ROUNDED_UP
+        return self._noise.highest(scores, scale, sensitivity, rho)
+
+    def _pay(self, asked: str, rho: Fraction) -> None:
+        """Take ρ from the budget."""
+        if rho <= 0:
+            raise ValueError("an answer costs something")
+        if rho > self.left:
+            raise InputError(
+                f"the privacy budget is spent: {asked} costs rho = {float(rho):.3g}, "
+                f"and {float(self.left):.3g} of {float(self.rho):.3g} is left"
+            )
+        self.left -= rho
+        self.ledger.append(Spent(asked, rho))
+
+
+class Gate(Account):
     """Holds the crosstab of the true records, and answers questions about it while the budget lasts.
 
-    Nothing else may see true records. Every answer carries noise and is paid for; ``ledger`` lists what
-    was paid, and ``left`` says what can still be. Payments are fractions, so that they add up exactly.
+    Nothing else may see true records. Every answer carries noise and is paid for.
 
     What is said below of one record holds of ``most`` of them as many times over: changes of counts add up,
     and at worst, where all give the same answers, in one direction.
@@ -99,10 +147,9 @@ class Gate:
         noise : of all answers; secret, if it is to hide anything
         most : records by which neighbours differ: one, or as many as are taken of a household
         """
-        self._counts, self._noise, self.most = np.array(counts, np.int64), noise, most
+        super().__init__(rho, noise)
+        self._counts, self.most = np.array(counts, np.int64), most
         self._blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
-        self.rho = self.left = Fraction(rho)
-        self.ledger: list[Spent] = []
 
     def margins(self, rho: Fraction) -> tuple[np.ndarray, np.ndarray]:
         """Count every question's answers.
@@ -118,7 +165,8 @@ class Gate:
         counts, sigmas = np.diag(self._counts).copy(), np.empty(len(self._counts))
         for q, block in enumerate(self._blocks):
             share = rho * Fraction(block.stop - block.start, len(counts))
-            counts[block], sigmas[block] = self._measured(f"one-way table {q}", counts[block], 1, share)
+            asked = f"one-way table {q}"
+            counts[block], sigmas[block] = self._measured(asked, counts[block], self.most**2, share)
         return counts, sigmas
 
     def pair(self, first: int, second: int, rho: Fraction) -> tuple[np.ndarray, float]:
@@ -144,7 +192,7 @@ class Gate:
             raise ValueError("a question with one category has no interactions")
         whole = a * b * table - a * table.sum(axis=1, keepdims=True) - b * table.sum(axis=0) + table.sum()
         squared = a * (a - 1) * b * (b - 1)
-        noisy, sigma = self._measured(f"pair {first}, {second}", whole, squared, rho)
+        noisy, sigma = self._measured(f"pair {first}, {second}", whole, squared * self.most**2, rho)
         return interaction(noisy / (a * b)), sigma / (a * b)
 
     def worst(
@@ -152,10 +200,8 @@ class Gate:
     ) -> int:
         """Choose a pair of questions whose table is far from what is expected.
 
-        The exponential mechanism (McSherry and Talwar, 2007) by Gumbel noise, with the sum of absolute
-        deviations less a handicap as the score, which one record changes by at most one: it is in one cell.
-        Scores are whole numbers, 1,024 to a record, so that this is exact. With its ε it is ε²/8-zCDP (Cesar
-        and Rogers, 2021).
+        The score is the sum of absolute deviations less a handicap, which one record changes by at most one:
+        it is in one cell. Scores are whole numbers, 1,024 to a record.
 
         Parameters
         ----------
@@ -166,31 +212,7 @@ class Gate:
         -------
         index into ``pairs``
         """
-        self._pay("choice of a pair", rho)
-        sensitivity = FINE * self.most
-        scale = 2 * sensitivity / math.sqrt(8 * float(rho)) * ROUNDED_UP
         away = np.abs(FINE * self._counts - np.rint(FINE * expected).astype(np.int64))
         scores = np.array([away[self._blocks[q], self._blocks[r]].sum() for q, r in pairs])
         scores -= np.rint(FINE * handicaps).astype(np.int64)
-        return self._noise.highest(scores, scale, sensitivity, rho)
-
-    def _measured(
-        self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
-    ) -> tuple[np.ndarray, float]:
-        """Return counts with the noise that ρ buys, and its σ; one record changes them by √``squared``."""
-        self._pay(asked, rho)
-        sensitivity = math.nextafter(math.sqrt(squared * self.most**2), math.inf)
-        sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
-        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
-
-    def _pay(self, asked: str, rho: Fraction) -> None:
-        """Take ρ from the budget."""
-        if rho <= 0:
-            raise ValueError("an answer costs something")
-        if rho > self.left:
-            raise InputError(
-                f"the privacy budget is spent: {asked} costs rho = {float(rho):.3g}, "
-                f"and {float(self.left):.3g} of {float(self.rho):.3g} is left"
-            )
-        self.left -= rho
-        self.ledger.append(Spent(asked, rho))
+        return self._highest("choice of a pair", scores, FINE * self.most, rho)

@@ -129,7 +129,7 @@ def kept_of_noise(a: int, b: int) -> float:
     return (1 - 1 / a) * (1 - 1 / b)
 
 
-def spread_of(off: np.ndarray, expected: np.ndarray, sigma: float, free: np.ndarray) -> float:
+def spread_of(off: np.ndarray, expected: np.ndarray, noise: float, free: np.ndarray) -> float:
     """Return the variance of a pair's weights by moments, before any is fitted.
 
     A weight is about its cell's deviation over its expected count; what noise adds to the mean square is
@@ -137,15 +137,15 @@ def spread_of(off: np.ndarray, expected: np.ndarray, sigma: float, free: np.ndar
 
     Parameters
     ----------
-    off : shape (a, b), how far the noisy interaction is from the model's
-    expected : shape (a, b), counts of independent answers
-    sigma : of the interaction
-    free : bool (a, b), cells that may have records
+    off : how far noisy counts, or interactions, are from the model's
+    expected : of the same shape, counts of independent answers
+    noise : variance of each
+    free : bool, of the same shape, cells that may have records
     """
-    noise = sigma**2 * kept_of_noise(*off.shape) / expected**2
-    squares, variance = off**2 / expected**2 - noise, 1.0
+    noises = noise / expected**2
+    squares, variance = off**2 / expected**2 - noises, 1.0
     for _ in range(ROUNDS):
-        weight = free / (variance + noise) ** 2
+        weight = free / (variance + noises) ** 2
         mean = float((weight * squares).sum() / max(weight.sum(), math.ulp(0.0)))
         variance = min(max(mean, LEAST**2), MOST**2)
     return variance

@@ -12,7 +12,7 @@ from modp.base.progress import Progress
 from modp.crosstabs.pairs import crosstab
 from modp.models.family import Fitted, Work
 from modp.models.private import budget, noise, release
-from modp.models.private.public import start_of
+from modp.models.private.public import refuse_private_edges, start_of
 from modp.models.private.recipe import PrivateRecipe, Spending
 from modp.models.private.unit import taken
 from modp.models.stationary.model import Stationary, loaded
@@ -80,7 +80,7 @@ def fit(records: Records, recipe: PrivateRecipe, work: Work) -> Fitted:
 def spent(records: Records, recipe: PrivateRecipe, work: Work) -> tuple[release.Release, budget.Gate]:
     """Return what a model releases, and the gate with its ledger; raise InputError as :func:`fit` does."""
     codebook, name = records.codebook, work.name
-    _refuse_private_edges(codebook, recipe, name)
+    refuse_private_edges(codebook, recipe.public_edges, name)
     secret = recipe.noise == "secret"
     source = noise.Secret() if secret else noise.Seeded(seeds.generator(work.seed, "noise", name))
     rho = budget.rho_of(recipe.epsilon, recipe.delta)
@@ -114,16 +114,6 @@ def _of_households(records: Records, most: int, work: Work) -> Records:
         "(true numbers, which no budget pays for: not to be told)"
     )
     return records[rows]
-
-
-def _refuse_private_edges(codebook: Codebook, recipe: PrivateRecipe, name: str) -> None:
-    cut = [question.name for question in codebook.questions if question.edges]
-    if cut and not recipe.public_edges:
-        raise InputError(
-            f"{name}: the decile edges of {', '.join(cut)} were computed from the true records, which no "
-            "budget pays for. Take a question set without deciles; or, if these edges are known from "
-            f"elsewhere, another year's file for instance, say 'public_edges: true' under models.{name}"
-        )
 
 
 class _Progress(Progress):

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modp.base.errors import InputError
 from modp.draws import postprocess
 from modp.models.stationary import matching
 from modp.models.stationary.model import Stationary
+from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
 MOST_CHAINS = 20_000
@@ -36,3 +38,14 @@ def start_of(public: Records, excluded: np.ndarray, seed: int, threads: int) -> 
     settings = matching.Settings(prior="student", triples=0, chains=min(len(allowed), MOST_CHAINS))
     model, chains, _ = matching.fit(allowed, settings, seed, threads, lambda _: None, excluded=excluded)
     return Start(model, chains)
+
+
+def refuse_private_edges(codebook: Codebook, public: bool, name: str) -> None:
+    """Raise InputError if a codebook holds decile edges that model ``name`` does not say are ``public``."""
+    cut = [question.name for question in codebook.questions if question.edges]
+    if cut and not public:
+        raise InputError(
+            f"{name}: the decile edges of {', '.join(cut)} were computed from the true records, which no "
+            "budget pays for. Take a question set without deciles; or, if these edges are known from "
+            f"elsewhere, another year's file for instance, say 'public_edges: true' under models.{name}"
+        )

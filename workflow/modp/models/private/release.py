@@ -256,7 +256,8 @@ class _Fitting:
         off = found - interaction(self.expected[one, other])
         surprise = np.abs(off).mean() / (NOISE_SIZE * sigma * math.sqrt(kept_of_noise(*found.shape)))
         independent = np.maximum(np.outer(self.margins[one], self.margins[other]) / self.n, 0.5)
-        spread = spread_of(off, independent, sigma, ~self.excluded[one, other])
+        noise = sigma**2 * kept_of_noise(*found.shape)
+        spread = spread_of(off, independent, noise, ~self.excluded[one, other])
         self.spreads.variances[[q, r], [r, q]] = spread
         repaired = consistent(found, self.margins[one], self.margins[other])
         self.target[one, other], self.target[other, one] = repaired, repaired.T
