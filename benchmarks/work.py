@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 N, MILLIONS = 300_000, 3_000_000
 SWEEPS = 20
 REPEATS = 5
+HOUSEHOLDS = 12_000
 CHAINS = 30_000
 """Of the fit to millions of rows."""
 
@@ -62,6 +63,22 @@ def code(folder: Path, dataset: Path) -> None:
     subprocess.run([*map(str, command), "--codebook", f"{folder}/codebook.json"], check=True, cwd=ROOT)
 
 
+def gather(folder: Path, dataset: Path) -> None:
+    """Bring together and code all households of a data set by its YAML, a fiftieth held out."""
+    from modp.base.config import load
+    from modp.pums.where import Dataset, at_hand, question_set_path
+
+    known = load(dataset, Dataset)
+    command = [sys.executable, "-m", "modp", "gather", "--dataset", dataset, "--share", "0.02", "--seed", "1"]
+    command += ["--questions", question_set_path(known.questions)]
+    command += ["--files", *(at_hand(path) for path in known.files or [])]
+    for option in ("records", "homes", "holdout", "home-holdout"):
+        command += [f"--{option}", folder / f"{option}.parquet"]
+    for option in ("codebook", "home-codebook", "said"):
+        command += [f"--{option}", folder / f"{option}.json"]
+    subprocess.run([*map(str, command)], check=True, cwd=ROOT)
+
+
 def prepare(name: str, folder: Path, dataset: Path | None) -> None:
     """Write what a line needs."""
     import made
@@ -86,7 +103,7 @@ def prepare(name: str, folder: Path, dataset: Path | None) -> None:
         if name == "measures":
             write_drawn(folder)
     elif dataset:
-        code(folder, dataset)
+        (gather if name.endswith("households") else code)(folder, dataset)
 
 
 def write_drawn(folder: Path) -> None:
@@ -157,6 +174,41 @@ def fitted(folder: Path, draw: bool = False, **recipe: object) -> dict[str, obje
     return costs | {"said": ratios(records, drawn)}
 
 
+def households(folder: Path) -> dict[str, object]:
+    """Fit some households."""
+    return fitted_whole(folder, HOUSEHOLDS)
+
+
+def all_households(folder: Path) -> dict[str, object]:
+    """Fit all households."""
+    return fitted_whole(folder)
+
+
+def fitted_whole(folder: Path, most: int | None = None) -> dict[str, object]:
+    """Time a fit of whole households, compiled beforehand on few; say of how many and how many impossible."""
+    from modp import HouseholdModel
+    from modp.cli.whole import Said
+    from modp.crosstabs.members import breaking
+    from modp.models.households.rules import stated
+    from modp.survey.codebook import Codebook
+    from modp.survey.households import Codebooks, Households
+
+    names = ("codebook.json", "home-codebook.json")
+    books = Codebooks(*(Codebook.from_json((folder / name).read_text(encoding="utf-8")) for name in names))
+    true = Households.read(folder / "records.parquet", folder / "homes.parquet", books)[0]
+    rules = Said.read(folder / "said.json").members
+    true = true[np.sort(np.random.default_rng(1).permutation(len(true))[:most])]
+    how = {"seed": 1, "threads": 2, "impossible": rules}
+    HouseholdModel.fit(true[np.arange(300)], **how, most_windows=1).sample(true[np.arange(300)], sweeps=1)
+    found = {}
+    costs = timed(lambda: found.update(model=HouseholdModel.fit(true, **how)))
+    began = time.perf_counter()
+    drawn = found["model"].sample(true, sweeps=SWEEPS, threads=2)
+    took, broken = time.perf_counter() - began, int(breaking(drawn, stated(rules, true)).sum())
+    said = f"{len(true):,} households; drawn in {took:.0f} s, {broken:,} impossible"
+    return costs | {"said": said}
+
+
 def blades(folder: Path) -> dict[str, object]:
     """Fit the paper's model of five blades as params.yaml trains it."""
     import yaml
@@ -203,7 +255,10 @@ def ratios(true, drawn) -> str:
     return "median/mean/r.m.s. " + "/".join(f"{value:.3f}" for value in found) + " x a bootstrap's"
 
 
-MEASURED = {work.__name__: work for work in (crosstab, sweep, nist, florida, wide, blades, millions)}
+MEASURED = {
+    work.__name__: work
+    for work in (crosstab, sweep, nist, florida, wide, households, all_households, blades, millions)
+}
 
 
 def main() -> None:

@@ -118,10 +118,12 @@ class Estimates(Strict):
     by: list[str] = Field(default=["ST", "SEX", "AGEP"])
 
 
-DataOfBenchmarks = dict[Literal["nist", "florida"], str]
+DataOfBenchmarks = dict[Literal["nist", "florida", "households", "wide_households"], str]
 DATA_OF_BENCHMARKS: DataOfBenchmarks = {
     "nist": "tests/datasets/nist-2019.yaml",
     "florida": "tests/datasets/fl-2024.yaml",
+    "households": "tests/datasets/fl-2024-households.yaml",
+    "wide_households": "tests/datasets/fl-2024-households-wide.yaml",
 }
 """What budgets call a data set -> its dataset YAML."""
 
