@@ -19,6 +19,7 @@ from modp.models.stationary import FAMILY, drawing, matching
 from modp.models.stationary import model as stationary
 from modp.models.stationary.matching import Settings, State
 from modp.models.stationary.model import Stationary
+from modp.models.stationary.wide import wideness
 from modp.survey.records import Records, one_hot
 
 SIZES = (3, 2, 4)
@@ -378,4 +379,4 @@ def test_where_no_number_of_chains_is_said_there_are_not_more_than_the_most(monk
 def test_rounds_of_exchanges_grow_as_the_pairs_of_a_wide_tables_questions():
     assert [matching.rounds(None, questions) for questions in (2, 40, 80, 174)] == [3, 3, 12, 57]
     assert matching.rounds(0, 174) == 0
-    assert [matching.wideness(questions) for questions in (7, 40, 60)] == [1, 1, 1.5]
+    assert [wideness(questions) for questions in (7, 40, 60)] == [1, 1, 1.5]

@@ -13,6 +13,7 @@ from modp.draws import balanced, forgetting, fresh, independent, possible
 from modp.models.family import Drawn, Work
 from modp.models.stationary.model import Stationary, sample
 from modp.models.stationary.recipe import StationaryRow
+from modp.models.stationary.wide import wideness
 from modp.survey import where
 from modp.survey.codebook import Codebook
 from modp.survey.effective import in_proportion
@@ -31,7 +32,8 @@ STATES, EXPECTED = (30, 200), 400_000
 many records together where that is between."""
 
 POOL, POOLED = 200_000, (4, 30)
-"""Records that it is chosen from, if they are of so many states; else the least or the most of these."""
+"""Records that it is chosen from, if they are of so many states; else the least or the most of these. Of wide
+tables, where each record has more cells to be looked at, fewer as the pairs of questions are more."""
 
 APART = 2
 """Sweeps from one state to the next."""
@@ -185,7 +187,7 @@ def _balanced(
     Say also whose chain each is.
     """
     n, gpu, starts = len(swept), devices.gpu(work.device), model.block_starts
-    kept = int(np.clip(POOL // max(n, 1), *POOLED))
+    kept = int(np.clip(POOL / wideness(len(starts) - 1) ** 2 // max(n, 1), *POOLED))
     # One place for all states, of which there is no room for two where records are millions.
     drawn, every_bits = np.empty((kept * n, swept.shape[1]), swept.dtype), np.empty(kept * n, bits.dtype)
     drawn[:n], every_bits[:n] = swept, bits

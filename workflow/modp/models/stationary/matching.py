@@ -28,6 +28,7 @@ from modp.models.stationary.model import Stationary
 from modp.models.stationary.passes import Adam
 from modp.models.stationary.prior import Prior
 from modp.models.stationary.recipe import StationaryRecipe
+from modp.models.stationary.wide import wideness
 from modp.survey.effective import effective_size, in_proportion
 from modp.survey.records import Records
 
@@ -52,10 +53,6 @@ MOST = 100_000
 number of them; at random if there are more records. With 213,000 a fit takes half the time of one chain a
 record, and draws come as near to the true crosstab."""
 
-WIDE = 40
-"""Questions from which on a table is wide. Each answer hangs on more others then, so that chains need more
-exchanges to forget where they began, the start more steps to come near, and the fit longer ones to arrive."""
-
 EXCHANGES = 3
 """Rounds after each sweep, of tables that are not wide."""
 
@@ -69,11 +66,11 @@ class Settings(StationaryRecipe):
     Steps are in units of a Newton step for independent questions.
 
     start_epochs, start_batch, start_rate : passes over the records of the pseudo-likelihood's Adam,
-        records of a mini-batch, fewer for :data:`WIDE` tables, and largest learning rate
+        records of a mini-batch, fewer for wide tables, and largest learning rate
     margin_step : share of a category's relative discrepancy that one iteration takes away
     pair_step : the same, times the number of pairs of questions, for a pair of categories that
         holds 5% of the records or more, of what its two categories' discrepancies do not explain; of
-        :data:`WIDE` tables more
+        wide tables more
     rare_power, most_pair_step : a pair that holds a smaller share p has (0.05 / p)**rare_power
         times that step, but no pair has more than most_pair_step
     damping : records added to a pair's count where its step is computed, so that pairs that hold a
@@ -218,11 +215,6 @@ def fit(
         model = pseudo_likelihood(model, sample, settings, seed, threads, free)
     mean = None if toward is None else toward.w
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
-
-
-def wideness(questions: int) -> float:
-    """Return how many times as many questions as that a table has from which on it is wide, at least 1."""
-    return max(1.0, questions / WIDE)
 
 
 def rounds(exchanges: int | None, questions: int) -> int:
