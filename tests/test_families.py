@@ -83,7 +83,7 @@ def test_a_family_of_one_file_and_one_line_runs_to_its_row_its_card_and_its_metr
     (folder / "workflow/modp/models/toy.py").write_text(TOY)
     registry = folder / "workflow/modp/models/registry.py"
     text = registry.read_text()
-    registry.write_text(text.replace('"households")', '"households", "toy")'))
+    registry.write_text(text.replace("FAMILIES = (", 'FAMILIES = ("toy", '))
     assert registry.read_text() != text
     run(folder, "snakemake", "--cores", "2")
     results = folder / "results/sample"

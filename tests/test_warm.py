@@ -244,7 +244,7 @@ def test_a_client_that_is_killed_takes_its_step_along(run, tmp_path, end):
 def test_control_c_reaches_the_step_which_cleans_up(run, tmp_path):
     client, numbers = run.waiting(tmp_path)
     client.send_signal(signal.SIGINT)
-    out, err = client.communicate(timeout=5)
+    out, err = client.communicate(timeout=60)
     assert client.returncode == 128 + signal.SIGINT
     assert out == "cleaned up\n" and err.rstrip().endswith("KeyboardInterrupt")
     assert within(5, lambda: not any(map(lives, numbers)))
@@ -287,7 +287,7 @@ def test_a_stopped_server_leaves_nothing(surroundings, tmp_path):
         assert folder.stat().st_mode & 0o777 == 0o700
         client, numbers = run.waiting(tmp_path)
     assert not folder.exists() and not any(map(lives, numbers))
-    client.communicate(timeout=5)
+    client.communicate(timeout=60)
     assert not run.facts()["served"]
 
 
