@@ -24,7 +24,7 @@ class StationaryRecipe(Recipe):
     chains exchange groups of linked answers, ``exchanges`` times; without it answers that fix each
     other, as marital status and presence of a spouse do, stay those of the true record. Without a number
     it is three times, of more than 40 questions more often, as their pairs are more. ``chains`` may
-    be fewer than the records; without a number they are at most 100,000. At most so many ``triples`` of
+    be fewer than the records; without a number they are at most 75,000. At most so many ``triples`` of
     questions get weights of their own, where the three-way tables of a model of pairs miss the true ones by
     more than sampling noise; 0 for pairs alone.
 
