@@ -59,7 +59,18 @@ def fit(records: Records, recipe: PrivateRecipe, work: Work) -> Fitted:
     """
     released, gate = spent(records, recipe, work)
     history = pd.DataFrame(released.history)
-    training = pd.DataFrame(
+    names = dict(enumerate(records.codebook.names)) | {-1: None}
+    said = (
+        f"{len(released.codes):,} records from {len(history) - 1} pair tables, "
+        f"({recipe.epsilon:g}, {recipe.delta:g})-differentially private, rho = {float(gate.rho):.4g}"
+    )
+    model = Released(released.model, released.codes, released.entropy_bits)
+    return Fitted(model, history.replace({"first": names, "second": names}), as_training(history), said)
+
+
+def as_training(history: pd.DataFrame) -> pd.DataFrame:
+    """Return a fit's history as the figure of all models' training takes it."""
+    return pd.DataFrame(
         {
             "stage": 1,
             "loss_name": "surprise",
@@ -68,13 +79,6 @@ def fit(records: Records, recipe: PrivateRecipe, work: Work) -> Fitted:
             "learning_rate": 0.0,
         }
     )
-    names = dict(enumerate(records.codebook.names)) | {-1: None}
-    said = (
-        f"{len(released.codes):,} records from {len(history) - 1} pair tables, "
-        f"({recipe.epsilon:g}, {recipe.delta:g})-differentially private, rho = {float(gate.rho):.4g}"
-    )
-    model = Released(released.model, released.codes, released.entropy_bits)
-    return Fitted(model, history.replace({"first": names, "second": names}), training, said)
 
 
 def spent(records: Records, recipe: PrivateRecipe, work: Work) -> tuple[release.Release, budget.Gate]:

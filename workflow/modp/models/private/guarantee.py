@@ -23,6 +23,9 @@ WHOM = {
     "lot that looks at that household alone: the table is of these, so that people of larger households are "
     "rarer in it than they were. How many were left out is not told.",
 }
+EDGES = ", and the edges of deciles, which params.yaml says are known from elsewhere"
+"""What is taken to be public besides, where a recipe says so."""
+
 NOISE = {
     "secret": "The noise was drawn from the operating system's entropy, by OpenDP's exact samplers.",
     "seeded": "THE NOISE DERIVES FROM THE RUN'S SEED: who knows or guesses it can take the noise away, and "
@@ -32,18 +35,13 @@ NOISE = {
 
 def guarantee(recipe: PrivateRecipe) -> list[str]:
     """Return what a private model guarantees, in plain words."""
-    edges = (
-        ", and the edges of deciles, which params.yaml says are known from elsewhere"
-        if recipe.public_edges
-        else ""
-    )
     facts = {
         "unit": recipe.unit,
         "whom": WHOM[recipe.unit].format(most=recipe.most),
         "epsilon": recipe.epsilon,
         "delta": recipe.delta,
         "factor": math.exp(recipe.epsilon),
-        "edges": edges,
+        "edges": EDGES if recipe.public_edges else "",
         "public": f", and the table that the model starts from, {recipe.public}" if recipe.public else "",
     }
     return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[recipe.noise]]

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from modp.base import seeds
+from modp.base.config import Strict
 from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.budget import Gate, interaction
@@ -28,16 +29,10 @@ from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
 
 
-class Settings(Spending):
-    """How the budget is spent, and how a model is fitted to what it bought.
+class Pace(Strict):
+    """How a model is fitted to what a budget bought.
 
-    selection : of pairs. ``uniform`` measures all with the same noise, ``proportional`` all with a
-        budget that grows as their number of cells to the power 2/3, which makes the sum of their
-        absolute errors least; ``adaptive`` those that the model gets wrong
-    margins : share of the budget for one-way tables
-    choices : share for choosing pairs, if they are chosen
-    pairs : how many pairs are chosen, in multiples of the number of questions; None for :func:`borne`
-    at_once : how many at least are chosen between two fits
+    at_once : how many tables at least are chosen between two fits
     fits : how many at most there are between choices
     sweeps : between two choices
     margin_step, pair_step, rare_power, most_pair_step, momentum : as in
@@ -45,13 +40,11 @@ class Settings(Spending):
     last_sweeps : of each of the two fits to all that was measured
     last_steps : factors of the steps in the second of these, each for as many of its sweeps; weights and
         expected counts are averaged over its last third
-    chains : at most so many until the second of these, which has one a record
+    exchanges : rounds after each sweep
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    margins: Fraction = Fraction(35, 100)
-    choices: Fraction = Fraction(1, 10)
     at_once: int = 3
     fits: int = 40
     margin_step: float = 0.2
@@ -63,6 +56,22 @@ class Settings(Spending):
     last_sweeps: int = 60
     last_steps: tuple[float, ...] = (1.0, 1.0, 1.0, 0.3, 0.1)
     exchanges: int = 3
+
+
+class Settings(Spending, Pace):
+    """How the budget is spent, and how a model is fitted to what it bought.
+
+    selection : of pairs. ``uniform`` measures all with the same noise, ``proportional`` all with a
+        budget that grows as their number of cells to the power 2/3, which makes the sum of their
+        absolute errors least; ``adaptive`` those that the model gets wrong
+    margins : share of the budget for one-way tables
+    choices : share for choosing pairs, if they are chosen
+    pairs : how many pairs are chosen, in multiples of the number of questions; None for :func:`borne`
+    chains : at most so many until the second of the last fits, which has one a record
+    """
+
+    margins: Fraction = Fraction(35, 100)
+    choices: Fraction = Fraction(1, 10)
 
 
 PAIRS, PAIRS_AT, PAIRS_POWER = 3.0, 7000.0, 0.5

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from modp.base import seeds
@@ -13,6 +12,7 @@ from modp.models.households import rules
 from modp.models.households.model import HouseholdWeights, loaded
 from modp.models.households.recipe import agreeing
 from modp.models.private import budget, noise
+from modp.models.private.fitting import as_training
 from modp.models.private.public import refuse_private_edges
 from modp.models.private_households import release
 from modp.models.private_households.gate import HouseholdGate
@@ -56,21 +56,12 @@ def fit(true: Households, recipe: PrivateHouseholdsRecipe, work: Work) -> Fitted
     """
     released, gate = spent(true, recipe, work)
     history = pd.DataFrame(released.history)
-    training = pd.DataFrame(
-        {
-            "stage": 1,
-            "loss_name": "surprise",
-            "epoch": np.arange(len(history)),
-            "loss": history["surprise"],
-            "learning_rate": 0.0,
-        }
-    )
     said = (
         f"{len(released.households):,} households from {len(history) - 2} tables of two answers, "
         f"({recipe.epsilon:g}, {recipe.delta:g})-differentially private for each household, "
         f"rho = {float(gate.rho):.4g}"
     )
-    return Fitted(Released(released.model, released.households), history, training, said)
+    return Fitted(Released(released.model, released.households), history, as_training(history), said)
 
 
 def spent(
@@ -94,7 +85,7 @@ def spent(
     rho = budget.rho_of(recipe.epsilon, recipe.delta)
     gate = HouseholdGate(true, places, recipe.most, rho, source, work.threads)
     del true  # nothing but the gate knows them from here on
-    settings = release.Settings(recipe.tables, recipe.chains, recipe.exchanges)
+    settings = release.Settings(tables=recipe.tables, chains=recipe.chains, exchanges=recipe.exchanges)
     seed = seeds.integer(work.seed, "fit_private_households", name)
     with _Progress(name, work.log, "table") as progress:
         found = release.release(

@@ -2,7 +2,7 @@
 
 import math
 
-from modp.models.private.guarantee import NOISE
+from modp.models.private.guarantee import EDGES, NOISE
 from modp.models.private_households.recipe import PrivateHouseholdsRecipe
 
 GUARANTEE = (
@@ -24,16 +24,11 @@ GUARANTEE = (
 
 def guarantee(recipe: PrivateHouseholdsRecipe) -> list[str]:
     """Return what a private model of households guarantees, in plain words."""
-    edges = (
-        ", and the edges of deciles, which params.yaml says are known from elsewhere"
-        if recipe.public_edges
-        else ""
-    )
     facts = {
         "epsilon": recipe.epsilon,
         "delta": recipe.delta,
         "most": recipe.most,
         "factor": math.exp(recipe.epsilon),
-        "edges": edges,
+        "edges": EDGES if recipe.public_edges else "",
     }
     return [*(sentence.format(**facts) for sentence in GUARANTEE), NOISE[recipe.noise]]

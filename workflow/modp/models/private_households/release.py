@@ -24,7 +24,7 @@ from modp.draws import households as draws
 from modp.draws.exchange import links
 from modp.models.households.model import HouseholdWeights
 from modp.models.private.estimates import DEGREES, LEAST, positive, spread_of, tied
-from modp.models.private.release import LEARNT_EVERY, MOST_CHANGE, NOISE_SIZE, borne
+from modp.models.private.release import LEARNT_EVERY, MOST_CHANGE, NOISE_SIZE, Pace, borne
 from modp.models.private_households.gate import HouseholdGate
 from modp.models.private_households.tables import Table, compositions, one_way, pairs
 from modp.models.stationary.matching import shortened
@@ -42,34 +42,21 @@ IMPOSSIBLE = -1e30
 """The log odds of what a rule excludes for a role, where a kernel knows rules on two answers alone."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Pace):
     """How the budget is spent, and how a model is fitted to what it bought.
 
     compositions, margins, choices : shares of the budget for counting compositions, for one-way tables, and
         for choosing tables
     tables : how many tables of two answers, in multiples of the number of one-way tables; None for
         :func:`modp.models.private.release.borne`
-    exchanges : rounds after each sweep
-    the others : as in :class:`modp.models.private.release.Settings`
+    chains : at most so many until the second of the last fits, which has one a household
     """
 
     tables: float | None = None
     chains: int = 4000
-    exchanges: int = 3
     compositions: Fraction = Fraction(5, 100)
     margins: Fraction = Fraction(20, 100)
     choices: Fraction = Fraction(10, 100)
-    at_once: int = 3
-    fits: int = 40
-    sweeps: int = 8
-    margin_step: float = 0.2
-    pair_step: float = 2.5
-    most_pair_step: float = 0.3
-    rare_power: float = 0.7
-    momentum: float = 0.3
-    last_sweeps: int = 60
-    last_steps: tuple[float, ...] = (1.0, 1.0, 1.0, 0.3, 0.1)
 
 
 @dataclass(frozen=True)
