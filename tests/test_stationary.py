@@ -15,7 +15,7 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import independent, postprocess, sweeps
 from modp.models.family import Work
-from modp.models.stationary import FAMILY, drawing, matching
+from modp.models.stationary import FAMILY, drawing, matching, wide
 from modp.models.stationary import model as stationary
 from modp.models.stationary.matching import Settings, State
 from modp.models.stationary.model import Stationary
@@ -377,6 +377,27 @@ def test_where_no_number_of_chains_is_said_there_are_not_more_than_the_most(monk
 
 
 def test_rounds_of_exchanges_grow_as_the_pairs_of_a_wide_tables_questions():
-    assert [matching.rounds(None, questions) for questions in (2, 40, 80, 174)] == [3, 3, 12, 57]
-    assert matching.rounds(0, 174) == 0
+    rounds = [matching.widened(Settings(), questions).exchanges for questions in (2, 40, 80, 174)]
+    assert rounds == [3, 3, 12, 57]
+    assert matching.widened(Settings(exchanges=0), 174).exchanges == 0
     assert [wideness(questions) for questions in (7, 40, 60)] == [1, 1, 1.5]
+
+
+WIDENED = {"exchanges": 12, "start_batch": 100.0, "pair_step": 0.1 * 2**1.5, "restart": False}
+"""Of SMALL, of a table twice as wide as that which is wide."""
+SMALL = {"start_batch": 200, "pair_step": 0.1, "triples": 0, "exchanges": None}
+
+
+def test_a_wide_table_takes_longer_steps_more_of_them_and_lets_chains_go_on():
+    settings = changed(TINY, **SMALL)
+    assert matching.widened(settings, 40) == changed(settings, exchanges=3)
+    assert matching.widened(settings, 80) == changed(settings, **WIDENED)
+
+
+@pytest.mark.parametrize("left", [None, *WIDENED])
+def test_a_fit_of_a_wide_table_takes_all_that_such_a_table_needs(monkeypatch, left):
+    records, settings = correlated(400), changed(TINY, **SMALL)
+    by_hand = fitted(records, changed(settings, **{k: v for k, v in WIDENED.items() if k != left}))
+    monkeypatch.setattr(wide, "WIDE", 1.5)
+    by_itself = fitted(records, settings)
+    assert np.array_equal(by_hand[0].w, by_itself[0].w) == (left is None)

@@ -66,11 +66,10 @@ class Settings(StationaryRecipe):
     Steps are in units of a Newton step for independent questions.
 
     start_epochs, start_batch, start_rate : passes over the records of the pseudo-likelihood's Adam,
-        records of a mini-batch, fewer for wide tables, and largest learning rate
+        records of a mini-batch, and largest learning rate
     margin_step : share of a category's relative discrepancy that one iteration takes away
     pair_step : the same, times the number of pairs of questions, for a pair of categories that
-        holds 5% of the records or more, of what its two categories' discrepancies do not explain; of
-        wide tables more
+        holds 5% of the records or more, of what its two categories' discrepancies do not explain
     rare_power, most_pair_step : a pair that holds a smaller share p has (0.05 / p)**rare_power
         times that step, but no pair has more than most_pair_step
     damping : records added to a pair's count where its step is computed, so that pairs that hold a
@@ -88,7 +87,7 @@ class Settings(StationaryRecipe):
     chains : number of chains, which start at as many records drawn without replacement; None for
         one a record, and at most :data:`MOST`. Fewer take less time a sweep, but more sweeps to the same bias
     exchanges : rounds of exchanges between chains after each sweep, see :mod:`modp.draws.exchange`; None for
-        what :func:`rounds` says
+        what :func:`widened` says, as for the mini-batches, pair_step and restart of wide tables
     triples : at most so many triples of questions get weights of their own: those whose three-way tables in
         the chains miss the true ones most, and more than sampling noise does, before the last level. All
         levels but the first then follow again
@@ -96,7 +95,7 @@ class Settings(StationaryRecipe):
     """
 
     start_epochs: int = 20
-    start_batch: int = 2048
+    start_batch: float = 2048
     start_rate: float = 0.02
     rare_power: float = 0.7
     most_pair_step: float = 0.15
@@ -204,7 +203,8 @@ def fit(
         rng = seeds.generator(seed, "stationary", "weights")
         sample = records[in_proportion(weights, len(records), rng)]
     model = independent(true, size, records.block_starts, zeros)
-    model = replace(model, exchanges=rounds(settings.exchanges, len(records.block_starts) - 1))
+    settings = widened(settings, len(records.block_starts) - 1)
+    model = replace(model, exchanges=settings.exchanges or 0)
     if toward is not None:
         model = replace(model, w=toward.w, c=toward.c)
     elif start is None:
@@ -217,12 +217,23 @@ def fit(
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
 
 
-def rounds(exchanges: int | None, questions: int) -> int:
-    """Return the rounds of exchanges after a sweep where a recipe says so many, or None.
+def widened(settings: Settings, questions: int) -> Settings:
+    """Return the settings of a fit with so many questions.
 
-    Without a number they grow as the pairs of questions do.
+    Without a number rounds of exchanges grow as the pairs of questions do. Pairs of wide tables take longer
+    steps, since most of them hardly hang together, so that their steps add up to much less; the start takes
+    more; and chains go on from window to window, so that weights learn of what changes slowly too.
     """
-    return round(EXCHANGES * wideness(questions) ** 2) if exchanges is None else exchanges
+    times = wideness(questions)
+    rounds = settings.exchanges
+    return settings.model_copy(
+        update={
+            "exchanges": round(EXCHANGES * times**2) if rounds is None else rounds,
+            "start_batch": settings.start_batch / times,
+            "pair_step": settings.pair_step * times**1.5,
+            "restart": settings.restart and times == 1,
+        }
+    )
 
 
 def independent(true: np.ndarray, n: float, block_starts: np.ndarray, excluded: np.ndarray) -> Stationary:
@@ -270,8 +281,7 @@ def pseudo_likelihood(
     rng = seeds.generator(seed, "stationary", "start")
     w, c = model.w.copy(), model.c.copy()
     adam = Adam(w, c, free, model.block_starts, threads)
-    batch = settings.start_batch / wideness(len(model.block_starts) - 1)
-    batches = max(1, math.ceil(len(records) / batch))
+    batches = max(1, math.ceil(len(records) / settings.start_batch))
     rows: list[np.ndarray] = []
     steps = settings.start_epochs * batches
     for step in range(steps):
@@ -408,9 +418,7 @@ class _Matching:
         self.free = free_cells(target, model, settings.rare)
         self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
-        # Most pairs of wide tables hardly hang together, so that their steps add up to much less.
-        step = settings.pair_step * wideness(len(self.sizes)) ** 1.5
-        self.pair_step = self._steps(self.target, pairs, step)
+        self.pair_step = self._steps(self.target, pairs, settings.pair_step)
         self.stiff: np.ndarray | float = 0.0
         self.progress = Progress()
         self.walk = _Walk(
