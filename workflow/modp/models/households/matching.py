@@ -33,6 +33,9 @@ PAIRS = ("person", "own", "between", "pair")
 SHRUNK = ("own", "pair")
 """Those that a prior pulls at."""
 
+MOST = 25_000
+"""Chains, where there are more households; these are those of as many of them, at random."""
+
 DEFAULTS = Settings()
 """What a recipe does not say is as for the stationary model."""
 
@@ -69,6 +72,7 @@ def fit(
 
     Parameters
     ----------
+    true : all are counted, and of more than :data:`MOST` as many, at random, are where chains start
     agreeing : int64 (Q,), the place of each question of persons among those on whose agreement there are
         weights, -1 for the others
     most : persons of the largest household
@@ -135,16 +139,18 @@ class _Matching:
         blocks, home_blocks = self.true.persons.block_starts, self.true.homes.block_starts
         self.blocks, self.home_blocks = blocks, home_blocks
         self.chain_seeds = [seeds.integer(self.seed, "households", "chains", half) for half in "ab"]
-        self.start = [self.true[rows] for rows in np.array_split(np.arange(len(self.true)), 2)]
-        self.households = len(self.true)
-        self.asked = self.true.persons.codes.size + self.true.homes.codes.size
-        self.target = Parts(*(part.astype(np.float64) for part in self._counts(self.true)))
+        self.households = min(len(self.true), MOST)
+        self.share = self.households / max(len(self.true), 1)
+        self.start = [self.true[rows] for rows in np.array_split(np.arange(self.households), 2)]
+        self.asked = sum(half.persons.codes.size + half.homes.codes.size for half in self.start)
+        counted = self._counts(self.true)
+        self.target = Parts(*(part * self.share for part in counted))
         group = blocks_of(blocks, home_blocks)
         self.free = {
             name: (getattr(group, name) >= 0) & ~getattr(self.model.excluded, name) for name in PAIRS
         }
         self.priors = {
-            name: Prior.of("student", getattr(self.target, name), _renumbered(getattr(group, name), on))
+            name: Prior.of("student", getattr(counted, name), _renumbered(getattr(group, name), on))
             for name, on in self.free.items()
             if name in SHRUNK and self.recipe.prior == "student"
         }
@@ -169,7 +175,7 @@ class _Matching:
         totals = {
             "person": n.sum(),
             "own": np.maximum(n, 1)[:, None, None],
-            "between": len(self.true),
+            "between": self.households,
             "pair": np.minimum(pairs, pairs.T)[:, :, None, None],
         }
         found = {}
@@ -266,8 +272,9 @@ class _Matching:
                 weights.pair[b, a] = table.T
 
     def _pulled(self, weights: Parts, name: str) -> np.ndarray | float:
+        """What weights miss of the target because a prior pulls at them."""
         prior = self.priors.get(name)
-        return prior.pull(getattr(weights, name), np.zeros(0)) if prior else 0.0
+        return self.share * prior.pull(getattr(weights, name), np.zeros(0)) if prior else 0.0
 
     def _counts(self, households: Households) -> Parts:
         return counts(households, self.model.agreeing, self.model.most, self.threads)
@@ -296,7 +303,7 @@ class _Matching:
             len(self.history) + 1,
             step,
             float(np.mean(difference**2 / scale)),
-            float(np.mean(one * other / scale)),
+            float(np.mean(one * other / scale)) / self.share,
             sum(changed for _, changed in swept) / self.asked,
         )
         self.history.append(line)
@@ -334,7 +341,7 @@ class _Matching:
             seen = np.maximum(true, getattr(walk.smooth, name)) + self.recipe.damping
             prior = self.priors.get(name)
             if prior:
-                seen = seen + prior.stiffness(weights)
+                seen = seen + self.share * prior.stiffness(weights)
             gap = getattr(walk.mean, name) - self._pulled(w, name) - true * explained[name]
             weights += step * np.where(self.free[name], self.steps[name] * gap / seen, 0)
         margin = step * self.recipe.margin_step
@@ -346,7 +353,7 @@ class _Matching:
 
     def _disagreement(self) -> np.ndarray:
         """What is missing of households that agree, over the variance of their number."""
-        sizes = np.bincount(self.true.sizes, minlength=self.model.most + 1)
+        sizes = np.bincount(self.true.sizes, minlength=self.model.most + 1) * self.share
         true = np.minimum(self.target.agree, sizes - self.target.agree)
         return self.walk.mean.agree / (np.maximum(true, 0) + self.recipe.damping)
 
