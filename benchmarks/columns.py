@@ -4,7 +4,7 @@ Blanks are a category of their own. Left out are all other columns, among them n
 weights. The codebook is written beside the records.
 
 Run: python benchmarks/columns.py csv_pwy.zip results/wide.parquet
-     python benchmarks/learning.py --sizes 4688 results/wide.parquet
+     python benchmarks/learning.py --sizes 4688 --methods population balanced results/wide.parquet
 """
 
 import argparse

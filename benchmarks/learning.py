@@ -13,14 +13,16 @@ random with each seed and fitted; the rest of the file is the population. The me
 Every point is a line of the results file, written when it is measured; those that are there are not measured
 again, so a run can be killed and goes on where it was. After a change to a method remove its lines.
 
-Run: python benchmarks/learning.py [--sizes 500 2000 …] [--seeds 3] [--threads 1] records.parquet
+Run: python benchmarks/learning.py [--sizes 500 2000 …] [--seeds 3] [--methods population …] [--threads 1]
+         records.parquet
      python benchmarks/learning.py --draw [--figure learning.png] records.parquet
 """
 
 import argparse
 import importlib.util
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -142,7 +144,8 @@ def measured(drawn: Records, train: Records, rest: Records, seed: int) -> dict[s
         accuracy.compared(ours, table, n, m).measures["mean_abs"]
         for table, m in ((theirs, len(drawn)), (again, n))
     )
-    ratios = {f"population_{key}": found[key] / own[key] for key in found}
+    # Most cells of a wide table are empty in both, so that the median may be of nothing.
+    ratios = {f"population_{key}": found[key] / own[key] if own[key] else math.nan for key in found}
     level, some = min(n, h, REFERENCES), rng.permutation(len(drawn))[:PEOPLE]
     sides = people(train, rest)
     near = attacks.closest(drawn.codes[some], train.codes[:level], rest.codes[:level], rng)
@@ -198,11 +201,11 @@ def add(path: Path, point: dict[str, object]) -> None:
         file.write(json.dumps(point) + "\n")
 
 
-def missing(path: Path, data: str, n: int, seed: int) -> list[str]:
-    """The methods that are still to be measured at a point."""
+def missing(path: Path, data: str, n: int, seed: int, asked: Sequence[str] = tuple(METHODS)) -> list[str]:
+    """The methods, of those asked for, that are still to be measured at a point."""
     there = known(path)
     there = there[(there["data"] == data) & (there["n"] == n) & (there["seed"] == seed)]
-    possible = [name for name in METHODS if name != "CART" or (cart() and n <= MOST_CART)]
+    possible = [name for name in asked if name != "CART" or (cart() and n <= MOST_CART)]
     return [name for name in possible if name not in set(there["method"])]
 
 
@@ -210,12 +213,14 @@ def cart() -> bool:
     return importlib.util.find_spec("sklearn") is not None
 
 
-def measure(records: Records, data: str, n: int, seed: int, threads: int, results: Path) -> None:
-    """Measure the methods of which the results file has no line yet."""
+def measure(
+    records: Records, data: str, n: int, seed: int, threads: int, results: Path, asked: Sequence[str]
+) -> None:
+    """Measure the methods, of those asked for, of which the results file has no line yet."""
     order = seeds.generator(seed, "order").permutation(len(records))
     train, rest = records[order[:n]], records[order[n:]]
     fits: dict[Callable, tuple[float, Fitted]] = {}
-    for name in missing(results, data, n, seed):
+    for name in missing(results, data, n, seed, asked):
         method = METHODS[name]
         if method.fit not in fits:
             _, seconds, model = timed(lambda: method.fit(train, seed, threads))  # noqa: B023
@@ -330,6 +335,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("records", type=Path)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("results/learning.jsonl"))
     parser.add_argument("--figure", type=Path, default=Path("results/learning.png"))
@@ -339,8 +345,8 @@ def main(arguments: list[str] | None = None) -> None:
     if not options.draw:
         records = coded(options.records)
         wanted = [(n, seed) for n in options.sizes for seed in range(1, options.seeds + 1)]
-        wanted = [(n, seed) for n, seed in wanted if missing(options.results, data, n, seed)]
-        if not cart():
+        wanted = [(n, seed) for n, seed in wanted if missing(options.results, data, n, seed, options.methods)]
+        if "CART" in options.methods and not cart():
             print("CART is left out: scikit-learn is not installed (pip install scikit-learn).")
         if wanted:
             warm_up(records, options.threads)
@@ -350,7 +356,7 @@ def main(arguments: list[str] | None = None) -> None:
                     f"{n:,} records are left out: the file has {len(records):,}, and some must be the rest."
                 )
             else:
-                measure(records, data, n, seed, options.threads, options.results)
+                measure(records, data, n, seed, options.threads, options.results, options.methods)
     points = known(options.results)
     points = points[(points["data"] == data) & points["method"].isin(list(METHODS))]
     if points.empty:

@@ -7,7 +7,7 @@ those that it lacks are made, and the table is of all it has of the data sets, r
 Where a recipe protects households, a data set's are in records.weights.parquet, a weights.parquet of its run.
 
 Run: python benchmarks/private.py --lines lines.jsonl [--epsilons .3 1 3 10] [--recipe JSON --called NAME]
-    [--releases 5] [--threads 2] records.parquet …
+    [--public another.parquet] [--releases 5] [--threads 2] records.parquet …
 """
 
 import argparse
@@ -51,10 +51,10 @@ def best(lines: Path, found: dict, name: str, records: Records, threads: int) ->
 
 
 def release(
-    records: Records, recipe: PrivateRecipe, path: Path, seed: int, threads: int
+    records: Records, recipe: PrivateRecipe, path: Path, seed: int, threads: int, public: Records | None
 ) -> dict[str, object]:
     households = read_households(path.with_suffix(".weights.parquet")) if recipe.of_households else None
-    work = Work(path.stem, seed, threads, households=households)
+    work = Work(path.stem, seed, threads, households=households, public=public)
     _, processor, (released, gate) = timed(lambda: spent(records, recipe, work))
     measured = nearness(records, records.of(released.codes), threads)
     tables, choices = len(released.history) - 1, sum("choice" in line.asked for line in gate.ledger)
@@ -81,11 +81,13 @@ def main() -> None:
     parser.add_argument(
         "--recipe", type=json.loads, default={}, help="what differs from the defaults, as JSON"
     )
+    parser.add_argument("--public", type=Path, help="coded records of the same codebook to start from")
     parser.add_argument("--called", default="default", help="what the recipe is called in the lines")
     parser.add_argument("--releases", type=int, default=RELEASES)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     found, threads = read(arguments.lines), arguments.threads
+    public = coded(arguments.public) if arguments.public else None
     heads = ["data", "ε", "recipe", "releases", "pair tables", *KEYS, "processor s"]
     print("|", " | ".join(heads), "|\n|" + "---|" * len(heads), flush=True)
     for path in arguments.records:
@@ -98,7 +100,8 @@ def main() -> None:
             for seed in range(arguments.releases):
                 of = f"{name}, {epsilon:g}, {arguments.called}, {seed}"
                 if of not in found:
-                    note(arguments.lines, found, of, **release(records, recipe, path, seed, threads))
+                    values = release(records, recipe, path, seed, threads, public)
+                    note(arguments.lines, found, of, **values)
                 made.append(found[of])
             row(name, epsilon, arguments.called, made, ends)
 

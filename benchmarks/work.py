@@ -17,6 +17,8 @@ N, MILLIONS = 300_000, 3_000_000
 SWEEPS = 20
 REPEATS = 5
 HOUSEHOLDS = 12_000
+NEAR = 5_000
+"""Synthetic records whose nearest are found."""
 CHAINS = 30_000
 """Of the fit to millions of rows."""
 
@@ -102,6 +104,10 @@ def prepare(name: str, folder: Path, dataset: Path | None) -> None:
         made.write(folder, whole, len(whole) // 5)
         if name == "measures":
             write_drawn(folder)
+    elif dataset and name == "columns":
+        from columns import coded, text
+
+        made.write(folder, coded(text(dataset)))
     elif dataset:
         (gather if name.endswith("households") else code)(folder, dataset)
 
@@ -172,6 +178,26 @@ def fitted(folder: Path, draw: bool = False, **recipe: object) -> dict[str, obje
     costs = timed(work)
     drawn = found.get("drawn") or found["model"].sample(records, sweeps=SWEEPS, threads=2)
     return costs | {"said": ratios(records, drawn)}
+
+
+def columns(folder: Path) -> dict[str, object]:
+    """Fit what a person gets who does not choose, and draw it; say how far it is from its partners."""
+    import learning
+
+    from modp import Stationary
+
+    records, found = coded(folder), {}
+
+    def drawn(of, **recipe: object) -> None:
+        model = Stationary.fit(of, prior="student", zeros="likely", triples=0, seed=1, threads=2, **recipe)
+        found["drawn"] = model.sample(of, sweeps="auto", balanced=True, seed=1, threads=2)
+
+    drawn(records[:300], most_windows=1)
+    costs = timed(lambda: drawn(records))
+    some = np.random.default_rng(1).permutation(len(records))[:NEAR]
+    near = learning.partners(found["drawn"], records, some)
+    shown = ", ".join(f"{near[key]:.2%} {key.replace('_', ' ')}" for key in ("nearest", "within_10"))
+    return costs | {"said": f"partners: {shown} (chance {near['within_10_chance']:.2%})"}
 
 
 def households(folder: Path) -> dict[str, object]:
@@ -257,7 +283,7 @@ def ratios(true, drawn) -> str:
 
 MEASURED = {
     work.__name__: work
-    for work in (crosstab, sweep, nist, florida, wide, households, all_households, blades, millions)
+    for work in (crosstab, sweep, nist, florida, wide, columns, households, all_households, blades, millions)
 }
 
 

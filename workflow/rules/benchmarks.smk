@@ -1,7 +1,15 @@
 # What the pipeline costs, on request: snakemake benchmarks --cores 2
 BUDGETS = list(read_yaml(where.at_hand("benchmarks/budgets.yaml")))
 BENCHMARKS = f"{PARAMS.results}/benchmarks"
-BENCHMARK_SCRIPTS = ("budgets.yaml", "measured.py", "work.py", "made.py", "memory.py")
+BENCHMARK_SCRIPTS = (
+    "budgets.yaml",
+    "measured.py",
+    "work.py",
+    "made.py",
+    "memory.py",
+    "columns.py",
+    "learning.py",
+)
 
 
 rule budget:

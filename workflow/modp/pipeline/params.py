@@ -118,14 +118,15 @@ class Estimates(Strict):
     by: list[str] = Field(default=["ST", "SEX", "AGEP"])
 
 
-DataOfBenchmarks = dict[Literal["nist", "florida", "households", "wide_households"], str]
+DataOfBenchmarks = dict[Literal["nist", "florida", "households", "wide_households", "columns"], str]
 DATA_OF_BENCHMARKS: DataOfBenchmarks = {
     "nist": "tests/datasets/nist-2019.yaml",
     "florida": "tests/datasets/fl-2024.yaml",
     "households": "tests/datasets/fl-2024-households.yaml",
     "wide_households": "tests/datasets/fl-2024-households-wide.yaml",
+    "columns": "../shared/data/csv_pwy.zip",
 }
-"""What budgets call a data set -> its dataset YAML."""
+"""What budgets call a data set -> its dataset YAML, of "columns" a file of which all columns are taken."""
 
 if TYPE_CHECKING:
     MODELS: TypeAlias = Recipe
