@@ -268,6 +268,17 @@ def _block_entropy(odds, size, total):
 
 
 @compiled
+def _any_open(held, first, last, q):
+    """Whether of ``TOGETHER`` rows from ``first`` on, before ``last``, any has an answer to q to be redrawn."""
+    if not held.shape[0]:
+        return True
+    for i in range(first, min(first + TOGETHER, last)):
+        if not held[i, q]:
+            return True
+    return False
+
+
+@compiled
 def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
     """Sweep over rows ``first:last`` of ``codes``, in place; return the number of changes.
 
@@ -285,7 +296,7 @@ def sweep_rows(codes, first, last, starts, order, rows, key, bits, held):
         size, home, width = starts[q + 1] - starts[q], rows.begins[q], rows.widths[q]
         first_term, last_term = rows.term_starts[q], rows.term_starts[q + 1]
         for i in range(last - first):
-            if i % TOGETHER == 0:
+            if i % TOGETHER == 0 and _any_open(held, first + i, last, q):
                 some = answers[i : i + TOGETHER]
                 add_up_together(numbers, home, width, some, terms, first_term, last_term, scores)
             if held.shape[0] and held[first + i, q]:
