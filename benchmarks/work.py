@@ -148,8 +148,17 @@ def sweep(folder: Path) -> dict[str, object]:
 
 
 def nist(folder: Path) -> dict[str, object]:
-    """Fit pairs, draw, compare."""
-    return fitted(folder, draw=True, triples=0)
+    """Fit pairs as one command does, draw, compare."""
+    from modp.models.stationary.recipe import IN_ONE_COMMAND
+
+    return fitted(folder, draw=True, **IN_ONE_COMMAND.model_dump(exclude={"family", "fitted"}))
+
+
+def nist_triples(folder: Path) -> dict[str, object]:
+    """Fit pairs and triples of as many chains, draw, compare."""
+    from modp.models.stationary.recipe import IN_ONE_COMMAND
+
+    return fitted(folder, draw=True, chains=IN_ONE_COMMAND.chains)
 
 
 def florida(folder: Path) -> dict[str, object]:
@@ -283,7 +292,19 @@ def ratios(true, drawn) -> str:
 
 MEASURED = {
     work.__name__: work
-    for work in (crosstab, sweep, nist, florida, wide, columns, households, all_households, blades, millions)
+    for work in (
+        crosstab,
+        sweep,
+        nist,
+        nist_triples,
+        florida,
+        wide,
+        columns,
+        households,
+        all_households,
+        blades,
+        millions,
+    )
 }
 
 

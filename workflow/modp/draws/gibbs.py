@@ -269,13 +269,13 @@ def _block_entropy(odds, size, total):
 
 @compiled
 def _any_open(held, first, last, q):
-    """Whether of ``TOGETHER`` rows from ``first`` on, before ``last``, any has an answer to q to be redrawn."""
+    """Whether any of ``TOGETHER`` rows from ``first`` on, before ``last``, is to redraw its answer to q."""
     if not held.shape[0]:
         return True
-    for i in range(first, min(first + TOGETHER, last)):
-        if not held[i, q]:
-            return True
-    return False
+    least = held[first, q]
+    for i in range(first + 1, min(first + TOGETHER, last)):
+        least = min(least, held[i, q])
+    return least == 0
 
 
 @compiled
