@@ -11,6 +11,7 @@ import pytest
 from conftest import codebook_of
 from test_households import AGREEING, BLOCKS, HOME, PERSON, ROLES, energy, households_of, random_weights
 
+from modp import PrivateHouseholds, household_privacy
 from modp.__main__ import main
 from modp.base.errors import InputError
 from modp.crosstabs.members import UNIT, Parts, breaking, counts, parts, shares
@@ -445,3 +446,20 @@ def test_parts_of_no_household_are_empty():
     none = shares(a_village(4)[np.zeros(0, int)], AGREEING, MOST)
     for found, wanted in zip(none, parts(5, 2, 1, MOST), strict=True):
         assert found.shape == wanted.shape and not found.any()
+
+
+@pytest.mark.pipeline
+def test_the_face_releases_what_the_step_does_and_says_what_it_guarantees(tmp_path):
+    true, recipe = a_village(), {**RECIPE, "public_edges": True}
+    by_face = PrivateHouseholds.fit(true, seed=3, threads=1, **recipe)
+    work = Work("private_households", 3, 1)
+    by_step = fitting.spent(true, PrivateHouseholdsRecipe(**recipe), work)[0]
+    assert np.array_equal(by_face.sample().persons.codes, by_step.households.persons.codes)
+    assert "(2, 1e-05)-differential privacy" in by_face.guarantee[0]
+    by_face.save(tmp_path / "model.safetensors")
+    again = PrivateHouseholds.load(tmp_path / "model.safetensors", true)
+    assert np.array_equal(again.sample().homes.codes, by_face.sample().homes.codes)
+    leaks = household_privacy(true, by_face.sample(), a_village(seed=9))
+    assert leaks.loc[leaks["table"] == "synthetic", "within_10"].isna().all()
+    with pytest.raises(InputError, match="did you mean 'most'"):
+        PrivateHouseholds.fit(true, epsilon=1.0, mots=3)

@@ -8,13 +8,20 @@ TYPE_CHECKING = False  # which type checkers take for true; to import it would t
 
 if TYPE_CHECKING:
     from modp.face import Blades, Private, Records, Stationary, Synthesizer, compare
-    from modp.households import HouseholdModel, Households, compare_households, household_privacy
+    from modp.households import (
+        HouseholdModel,
+        Households,
+        PrivateHouseholds,
+        compare_households,
+        household_privacy,
+    )
 
 __all__ = [
     "Blades",
     "HouseholdModel",
     "Households",
     "Private",
+    "PrivateHouseholds",
     "Records",
     "Stationary",
     "Synthesizer",

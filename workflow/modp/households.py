@@ -17,6 +17,10 @@ from modp.models.family import Work
 from modp.models.households import drawing, fitting
 from modp.models.households.model import HouseholdWeights, load
 from modp.models.households.recipe import HouseholdsRecipe, HouseholdsRow
+from modp.models.private_households import fitting as private_fitting
+from modp.models.private_households.fitting import Released
+from modp.models.private_households.guarantee import guarantee as in_words
+from modp.models.private_households.recipe import PrivateHouseholdsRecipe
 from modp.summaries import households as summaries
 from modp.survey.codebook import Codebook
 from modp.survey.households import Codebooks, Households
@@ -153,6 +157,83 @@ class HouseholdModel:
         return cls(name, *books, load(Path(path), books))
 
 
+@dataclass(frozen=True)
+class PrivateHouseholds:
+    """A model of whole households with a formal guarantee, and the households that were drawn with it.
+
+    docs/households.md says what is protected. Every fit spends a budget of its own: of several fits to the
+    same people the budgets add up.
+
+    name : its random streams are called after it
+    persons, homes : the codebooks of the questions of persons and of households
+    released : the weights, and the households
+    guarantee : what holds, in plain words; empty if it was loaded
+    history : how the fit went, a line for each table that was measured; None if it was loaded
+    """
+
+    name: str
+    persons: Codebook = field(repr=False)
+    homes: Codebook = field(repr=False)
+    released: Released = field(repr=False)
+    guarantee: tuple[str, ...] = field(default=(), repr=False)
+    history: pd.DataFrame | None = field(default=None, repr=False)
+
+    @classmethod
+    def fit(
+        cls,
+        households: Households,
+        *,
+        epsilon: float,
+        delta: float = 1e-5,
+        seed: int = 1,
+        name: str = "private_households",
+        threads: int | None = None,
+        progress: bool = False,
+        **recipe: object,
+    ) -> Self:
+        """Spend a budget on noisy tables, fit a model to these alone, draw the households.
+
+        Parameters
+        ----------
+        households : the true ones
+        epsilon, delta : of differential privacy, with or without any one household; epsilon at most 100
+        seed : of everything but the noise, which comes from the operating system and cannot be repeated
+        name, threads, progress : as in :meth:`HouseholdModel.fit`
+        recipe : further keys of
+            :class:`modp.models.private_households.recipe.PrivateHouseholdsRecipe`: ``most=8``,
+            ``public_edges=True``, ``impossible=[{"spouse MAR": "not 1"}]``; ``noise="seeded"`` for tests,
+            which anybody who knows the seed can take away
+
+        Raises
+        ------
+        InputError
+            if a codebook holds decile edges that are not said to be public, there are households of more
+            persons than ``most``, a key is unknown or its value cannot be used
+        """
+        work = _work(name, seed, threads, progress)
+        keys = {"epsilon": epsilon, "delta": delta, **recipe}
+        checked = check(keys, PrivateHouseholdsRecipe, f"model {work.name}")
+        fitted = private_fitting.fit(households, checked, work)
+        work.log(f"{work.name}: {fitted.said}")
+        said = tuple(in_words(checked))
+        return cls(work.name, *households.codebook, fitted.model, said, fitted.history)
+
+    def sample(self) -> Households:
+        """Return the households that are released, of which no true one is the start."""
+        return self.released.households
+
+    def save(self, path: str | Path) -> None:
+        """Write model and households as safetensors, whole or not at all, with their codebooks' digests."""
+        with written(Path(path)) as temporary:
+            self.released.save(temporary, Codebooks(self.persons, self.homes))
+
+    @classmethod
+    def load(cls, path: str | Path, households: Households, *, name: str = "private_households") -> Self:
+        """Read what was saved, as :meth:`HouseholdModel.load` does."""
+        books = households.codebook
+        return cls(name, *books, private_fitting.load(Path(path), books))
+
+
 def compare_households(
     households: Households,
     synthetic: Households | Mapping[str, Households],
@@ -179,20 +260,26 @@ def compare_households(
 
 def household_privacy(
     households: Households,
-    synthetic: SyntheticHouseholds | Mapping[str, SyntheticHouseholds],
+    synthetic: Households | Mapping[str, Households],
     holdout: Households,
     *,
     seed: int = 1,
 ) -> pd.DataFrame:
     """Return what synthetic households give away of the true ones, by the number of persons.
 
+    Where it is not known which true household one was drawn from, as with a guarantee, nothing is found.
+
     Returns
     -------
     as :func:`modp.summaries.households.privacy`
     """
     tables = synthetic if isinstance(synthetic, Mapping) else {"synthetic": synthetic}
-    drawn = {name: summaries.Drawn(table, table.record) for name, table in tables.items()}
+    drawn = {name: summaries.Drawn(table, _record(table)) for name, table in tables.items()}
     return summaries.privacy(households, holdout, drawn, seeds.generator(seed, "closest"))
+
+
+def _record(table: Households) -> np.ndarray:
+    return table.record if isinstance(table, SyntheticHouseholds) else np.ma.masked_all(len(table), np.int64)
 
 
 def _work(name: str, seed: int, threads: int | None, progress: bool = False) -> Work:
