@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import yaml
 from measured import FailedError, keep, machine, one_or_table, run
 
 HERE = Path(__file__).parent
@@ -137,7 +138,7 @@ def printed(rows: list[dict[str, Any]]) -> str:
 PRINTED = ("tables", "wall", "processor", "peak_mb")
 
 
-def table(out: Path, own: Path, files: list[Path], figures: list[Path]) -> None:
+def table(out: Path, own: Path, files: list[Path], figures: list[Path], title: str) -> None:
     """Write and print all lines, this project's first, and draw them against epsilon."""
     import pandas as pd
 
@@ -151,7 +152,7 @@ def table(out: Path, own: Path, files: list[Path], figures: list[Path]) -> None:
     out.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text, flush=True)
     found = {NAMES[name]: some for name, some in peers[peers["releases"] > 0].groupby("method")}
-    figure = epsilon.draw(trace, f"{own.stem} and others with the same guarantee", found)
+    figure = epsilon.draw(trace, f"{title}\n{own.stem} and others, one guarantee", found)
     style.settle(figure)
     for path in figures:
         style.save(figure, path)
@@ -174,10 +175,12 @@ def main(arguments: list[str] | None = None) -> None:
         one.add_argument(f"--{what}", type=Path, required=True)
     one.add_argument("--minutes", type=float, default=MINUTES, help="after which a run is stopped")
     gathered.add_argument("--own", type=Path, required=True, help="the table of 'snakemake epsilon'")
+    gathered.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     gathered.add_argument("--figures", type=Path, nargs="+", required=True)
     options = parser.parse_args(given)
     if options.command == "table":
-        return table(options.out, options.own, options.files, options.figures)
+        title = yaml.safe_load(options.dataset.read_text(encoding="utf-8"))["title"]
+        return table(options.out, options.own, options.files, options.figures, title)
     files = [str(path.resolve()) for path in (options.records, options.codebook)]
     row = measure(options.name, options.epsilon, options.delta, files, options.state, options.minutes)
     return keep(options.out, row, lambda rows: json.dumps(rows[0], indent=1))

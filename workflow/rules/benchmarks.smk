@@ -154,6 +154,7 @@ rule peers_dp:
     input:
         script=where.at_hand("benchmarks/peers_dp.py"),
         own=expand(rules.epsilon_of.output.table, model=GUARANTEED[:1]),
+        dataset=DATASET_YAML,
         measured=[
             f"{PEERS_DP}/{peer}_{epsilon}_{number}.json"
             for peer, releases in PEER_RELEASES.items()
@@ -168,4 +169,4 @@ rule peers_dp:
         f"{LOGS}/peers_dp/table.log",
     shell:
         "python {input.script:q} table {input.measured:q} --own {input.own:q}"
-        " --figures {output.figure:q} --out {output.table:q} 2>&1 | tee {log:q}"
+        " --dataset {input.dataset:q} --figures {output.figure:q} --out {output.table:q} 2>&1 | tee {log:q}"
