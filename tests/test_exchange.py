@@ -2,13 +2,15 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from conftest import records_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_sweep import chi_square, probabilities, random_model, states
+from test_sweep import chi_square, probabilities, random_model, states, valid_codes
 
 from modp.crosstabs.pairs import crosstab
-from modp.draws import exchange, sweeps
+from modp.draws import exchange, gpu_exchange, sweeps
+from modp.draws.gpu_exchange import exchange_on, paired_on
 from modp.draws.postprocess import violations
 
 STARTS = np.array([0, 2, 4, 7])
@@ -31,6 +33,17 @@ def model(seed: int, zeros: bool) -> tuple[sweeps.Tables, np.ndarray, np.ndarray
     return sweeps.tables(w, c, excluded, STARTS), w, excluded
 
 
+def by_kernel(codes, tables, linked, rounds, rng, held=None):
+    return exchange.exchange(codes, tables, linked, rounds, rng, 2, held)
+
+
+def by_torch(codes, tables, linked, rounds, rng, held=None):
+    return exchange_on(torch.device("cpu"), codes, tables, linked, rounds, rng, held)
+
+
+both_ways = pytest.mark.parametrize("once", [by_kernel, by_torch], ids=["kernel", "torch"])
+
+
 def linked_by(codes: np.ndarray, starts: np.ndarray = STARTS) -> exchange.Links:
     return exchange.links(crosstab(records_of(codes, np.diff(starts))), starts)
 
@@ -47,7 +60,8 @@ def exact(w: np.ndarray, c: np.ndarray, excluded: np.ndarray) -> tuple[np.ndarra
     return every, p / p.sum()
 
 
-def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
+@both_ways
+def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is(once):
     tables, w, excluded = model(1, zeros=True)
     every, p = exact(w, tables.bias.astype(float), excluded)
     rng = np.random.default_rng(2)
@@ -55,7 +69,7 @@ def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
     codes = every[rng.choice(len(every), n, p=p)]
     linked = linked_by(codes)
     for number in range(4):
-        codes, accepted = exchange.exchange(codes, tables, linked, 5, rng, 2)
+        codes, accepted = once(codes, tables, linked, 5, rng)
         codes = sweeps.sweep(codes, tables, 7, number, 2).codes
     weight = np.array([6, 3, 1])
     counts = np.bincount(codes @ weight, minlength=12)
@@ -67,7 +81,8 @@ def test_exchanges_and_sweeps_leave_the_models_distribution_as_it_is():
     assert chi2 < 20.5  # the 0.1% point of five degrees of freedom
 
 
-def test_exchanges_keep_the_distribution_of_a_model_with_triples():
+@both_ways
+def test_exchanges_keep_the_distribution_of_a_model_with_triples(once):
     # With sweeps left out, since they would mend what exchanges do wrong.
     starts = np.array([0, 2, 4, 6, 8, 10])
     triples = ((0, 1, 2), (1, 2, 3), (0, 2, 4), (1, 3, 4), (0, 3, 4))
@@ -78,13 +93,14 @@ def test_exchanges_keep_the_distribution_of_a_model_with_triples():
         rng = np.random.default_rng(seed)
         model = random_model(starts, rng, triples=triples)
         codes = states(starts)[rng.choice(32, 60_000, p=probabilities(model))]
-        moved, accepted = exchange.exchange(codes, model, exchange.Links(strength), 12, rng, 2)
+        moved, accepted = once(codes, model, exchange.Links(strength), 12, rng)
         statistic, freedom = chi_square(moved, model)
         assert accepted > 0.1 and (moved != codes).mean() > 0.02
         assert statistic < freedom + 5 * np.sqrt(2 * freedom)
 
 
-def test_questions_that_fix_each_other_are_set_free():
+@both_ways
+def test_questions_that_fix_each_other_are_set_free(once):
     starts = np.arange(0, 11, 2)
     excluded = np.zeros((10, 10), bool)
     for i, j in ((0, 3), (1, 2)):
@@ -98,7 +114,7 @@ def test_questions_that_fix_each_other_are_set_free():
     for number in range(10):
         alone = sweeps.sweep(alone, free, 1, number, 1).codes
         together = sweeps.sweep(together, free, 1, number, 1).codes
-        together, _ = exchange.exchange(together, free, linked, 4, rng, 1)
+        together, _ = once(together, free, linked, 4, rng)
     assert (alone[:, 0] == start[:, 0]).all()
     assert np.mean(together[:, 0] == start[:, 0]) < 0.6
     assert not violations(records_of(together, np.diff(starts)), excluded).any()
@@ -117,9 +133,53 @@ def test_exchanges_keep_every_count_make_no_zero_and_do_not_depend_on_threads(n,
         for threads in (1, 2)
     )
     assert (one == two).all()
-    assert not violations(records_of(one, SIZES), excluded).any()
-    for q in range(3):
-        assert (np.bincount(one[:, q], minlength=3) == np.bincount(codes[:, q], minlength=3)).all()
+    of_torch = by_torch(codes, tables, linked, 6, np.random.default_rng(seed))[0]
+    for moved in (one, of_torch):
+        assert not violations(records_of(moved, SIZES), excluded).any()
+        for q in range(3):
+            assert (np.bincount(moved[:, q], minlength=3) == np.bincount(codes[:, q], minlength=3)).all()
+
+
+def test_the_gpus_path_pairs_records_that_agree_on_the_context_and_none_twice():
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 3, (1001, 4))
+    generator = torch.Generator().manual_seed(1)
+    pairs = paired_on(torch.from_numpy(codes), torch.tensor([2, 0]), generator).numpy()
+    assert (codes[pairs[:, 0]][:, [0, 2]] == codes[pairs[:, 1]][:, [0, 2]]).all()
+    assert len(np.unique(pairs)) == pairs.size >= 1001 - 9
+    assert len(paired_on(torch.from_numpy(codes[:1]), torch.tensor([0]), generator)) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gpus_path_accepts_what_the_kernel_does(seed):
+    # Of the same pairs and uniform numbers: all others of theirs are alike.
+    rng = np.random.default_rng(seed)
+    starts = np.array([0, 3, 6, 8, 11, 13])
+    model = random_model(starts, rng, 0.2, triples=((0, 1, 2), (1, 3, 4), (0, 2, 4)))
+    codes = valid_codes(600, model, rng)
+    pairs = exchange.paired(codes, np.array([2]), rng)
+    uniform = rng.random(len(pairs)).astype(np.float32)
+    inner, outer = np.array([1, 3]), np.array([0, 2, 4])
+    members = np.isin(model.last_terms[:, [1, 2, 4]], inner)
+    torn = model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
+    moved = codes.copy()
+    laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers)
+    done = exchange._exchange_pairs(moved, pairs, inner, outer, uniform.astype(float), torn, *laid_out)
+    answers = torch.from_numpy(codes).long() + torch.from_numpy(starts[:-1])
+    numbers = (torch.from_numpy(x) for x in (pairs, inner, outer, uniform))
+    swapped = gpu_exchange._LaidOut(torch.device("cpu"), model).swap(answers, *numbers)
+    assert 50 < done == swapped
+    assert np.array_equal(answers.numpy() - starts[:-1], moved)
+
+
+def test_the_gpus_path_leaves_what_is_held():
+    tables, _, _ = model(3, zeros=False)
+    rng = np.random.default_rng(3)
+    codes = np.column_stack([rng.integers(0, size, 500) for size in SIZES]).astype(np.int16)
+    held = rng.random(codes.shape) < 0.3
+    moved, accepted = by_torch(codes, tables, linked_by(codes), 8, rng, held)
+    assert (moved[held] == codes[held]).all() and accepted > 0
+    assert (moved != codes).any()
 
 
 def test_links_by_hand():

@@ -13,7 +13,7 @@ from modp.base import seeds
 from modp.base.errors import InputError
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
-from modp.draws import independent, postprocess, sweeps
+from modp.draws import gpu_sweeps, independent, postprocess, sweeps
 from modp.models.family import Work
 from modp.models.stationary import FAMILY, drawing, matching, wide
 from modp.models.stationary import model as stationary
@@ -86,12 +86,15 @@ def test_residuals_are_what_the_predictions_miss(fit):
     expected = hot.T @ (hot - independent.normalised(model.predict(records), STARTS))
     assert np.abs(expected).max() > 100
     assert sweeps.residuals(records.codes, model.tables, 2) == pytest.approx(expected, abs=0.01)
+    some = rng.permutation(3_000)[:700]
+    on_gpu = gpu_sweeps.residuals_on(torch.device("cpu"), records.codes, model.tables, some)
+    assert on_gpu == pytest.approx(sweeps.residuals(records.codes, model.tables, 2, some), abs=0.01)
 
 
 @pytest.mark.pipeline
 def test_a_fit_on_the_gpus_path_recovers_every_pair_table():
     records, cpu = correlated(2_000), torch.device("cpu")
-    short = Settings(exchanges=0, most_windows=3)
+    short = Settings(exchanges=2, most_windows=3)
     model, _, history = matching.fit(records, short, 1, 1, lambda _: None, gpu=cpu)
     assert history != fitted(records, short)[2], "the CPU's own path was taken"
     assert np.sqrt((distances(model, records) ** 2).mean()) < 0.2

@@ -1,11 +1,12 @@
 import itertools
 
 import numpy as np
+import torch
 from conftest import codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp.crosstabs import triples
+from modp.crosstabs import gpu_counts, pairs, triples
 from modp.measures import three_way
 from modp.survey.records import Records
 
@@ -27,6 +28,14 @@ def test_counts_equal_the_slow_ones(n, seed):
     places = triples.ends(every, SIZES)
     assert places.tolist() == [0, 12, 36, 52, 76]
     assert triples.counts(codes, every[1:2], SIZES).tolist() == slow[places[1] : places[2]]
+    assert gpu_counts.triples_on(torch.device("cpu"), codes, every, SIZES).tolist() == slow
+
+
+@given(st.integers(0, 60), st.integers(0, 10**6))
+def test_the_gpus_path_counts_pairs_as_the_kernel_does(n, seed):
+    records = table(n, seed)
+    counted = gpu_counts.counts_on(torch.device("cpu"), records.codes, records.block_starts)
+    assert np.array_equal(counted, pairs.crosstab(records))
 
 
 def test_threads_share_the_triples_without_influence(monkeypatch):

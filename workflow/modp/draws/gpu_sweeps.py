@@ -1,10 +1,11 @@
-"""Sweeps on a GPU: question by question over all records at once."""
+"""Sweeps on a GPU, question by question over all records at once, and what conditionals miss there."""
 
 import math
 
 import numpy as np
 import torch
 
+from modp.draws.gibbs import LIMIT
 from modp.draws.sweeps import Swept, Tables, key_of, question_order, terms_of
 
 TORCH_ROWS = 1 << 17
@@ -41,7 +42,9 @@ def sweep_on(
     swept = np.empty(codes.shape, np.int16)
     for first in range(0, len(codes), TORCH_ROWS):
         rows = slice(first, first + TORCH_ROWS)
-        answers = torch.from_numpy(codes[rows].astype(np.int64)).to(device) + starts[:-1]
+        answers = (
+            torch.from_numpy(np.ascontiguousarray(codes[rows], np.int16)).to(device).long() + starts[:-1]
+        )
         fixed = None if held is None else torch.from_numpy(np.asarray(held[rows], bool)).to(device)
         records = torch.zeros(len(answers), len(bias), device=device).scatter_(1, answers, 1.0)
         logits, conflicts = bias + records @ weights, records @ zeros
@@ -63,6 +66,39 @@ def sweep_on(
             answers[:, q] = new
         swept[rows] = (answers - starts[:-1]).to(torch.int16).cpu().numpy()
     return Swept(swept, int(np.count_nonzero(swept != codes)), bits if entropy else None)
+
+
+@torch.no_grad()
+def residuals_on(
+    device: torch.device, codes: np.ndarray, model: Tables, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Sum R ⊗ (R - P) over records, as :func:`modp.draws.sweeps.residuals` does, in float32.
+
+    Returns
+    -------
+    float64 (K, K)
+    """
+    chosen = codes if rows is None else codes[rows]
+    starts, size = torch.from_numpy(model.block_starts).to(device), int(model.block_starts[-1])
+    weights, bias = torch.from_numpy(model.weights).to(device), torch.from_numpy(model.bias).to(device)
+    zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
+    numbers = torch.from_numpy(model.rows.numbers).to(device)
+    question = torch.repeat_interleave(torch.arange(len(starts) - 1, device=device), starts.diff())
+    total = torch.zeros(size, size, dtype=torch.float64, device=device)
+    for first in range(0, len(chosen), TORCH_ROWS):
+        some = np.ascontiguousarray(chosen[first : first + TORCH_ROWS], np.int16)
+        answers = torch.from_numpy(some).to(device).long() + starts[:-1]
+        records = torch.zeros(len(answers), size, device=device).scatter_(1, answers, 1.0)
+        scores = bias + records @ weights
+        for q in np.unique(model.rows.terms[:, 1]).tolist():
+            block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
+            categories = torch.arange(block.stop - block.start, device=device)
+            scores[:, block] += terms_of(model, q, answers, numbers, categories)
+        odds = (scores - scores.gather(1, answers)[:, question]).clamp_(-float(LIMIT), float(LIMIT)).exp_()
+        odds.masked_fill_(records @ zeros > 0.5, 0.0)
+        mass = torch.zeros(len(odds), len(starts) - 1, device=device).index_add_(1, question, odds)
+        total += (records.T @ (records - odds / mass.clamp_min(1e-30)[:, question])).double()
+    return total.cpu().numpy()
 
 
 def _entropy(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:

@@ -173,7 +173,7 @@ def fit(
     start : the state of an interrupted fit of the same records with the same settings and seed,
         to go on from
     keep : given the state after every window
-    gpu : where the chains are swept, None for the CPU
+    gpu : where the start's residuals are summed, and chains swept, exchanged and counted; None for the CPU
     weights : float64 (n,), of the records; None where all stand for as many people
     toward : the model of pairs whose weights a prior pulls to, instead of to zero (partial pooling): that of
         a nation, for the records of one of its states. Its structural zeros are taken, but for pairs that
@@ -212,7 +212,7 @@ def fit(
         if len(sample) > MOST:
             rng = seeds.generator(seed, "stationary", "start of")
             sample = sample[np.sort(rng.permutation(len(sample))[:MOST])]
-        model = pseudo_likelihood(model, sample, settings, seed, threads, free)
+        model = pseudo_likelihood(model, sample, settings, seed, threads, free, gpu)
     mean = None if toward is None else toward.w
     return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
 
@@ -266,7 +266,13 @@ def free_cells(target: np.ndarray, model: Stationary, rare: int) -> np.ndarray:
 
 
 def pseudo_likelihood(
-    model: Stationary, records: Records, settings: Settings, seed: int, threads: int, free: np.ndarray
+    model: Stationary,
+    records: Records,
+    settings: Settings,
+    seed: int,
+    threads: int,
+    free: np.ndarray,
+    gpu: torch.device | None = None,
 ) -> Stationary:
     """Fit by symmetric pseudo-likelihood: each question given the others, weights tied.
 
@@ -286,11 +292,21 @@ def pseudo_likelihood(
     steps = settings.start_epochs * batches
     for step in range(steps):
         rows = rows or np.array_split(rng.permutation(len(records)), batches)
-        residuals = sweeps.residuals(records.codes, model.tables, threads, rows.pop())
+        residuals = _residuals(records.codes, model, threads, rows.pop(), gpu)
         rate = settings.start_rate * _one_cycle((step + 1) / steps)
         adam.step(residuals, batches / len(records), rate)
         model = replace(model, w=w, c=c)
     return model
+
+
+def _residuals(
+    codes: np.ndarray, model: Stationary, threads: int, rows: np.ndarray, gpu: torch.device | None
+) -> np.ndarray:
+    if gpu is None:
+        return sweeps.residuals(codes, model.tables, threads, rows)
+    from modp.draws.gpu_sweeps import residuals_on  # loads torch, which a CPU does without
+
+    return residuals_on(gpu, codes, model.tables, rows)
 
 
 def _one_cycle(done: float) -> float:
@@ -608,7 +624,12 @@ class _Matching:
 
     def _counts(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Crosstab, and counts of the triples that have weights."""
-        crosstab = pairs.counts(codes, self.model.block_starts, self.threads)
+        if self.gpu is None:
+            crosstab = pairs.counts(codes, self.model.block_starts, self.threads)
+        else:
+            from modp.crosstabs.gpu_counts import counts_on
+
+            crosstab = counts_on(self.gpu, codes, self.model.block_starts)
         return crosstab, self._three_way(codes, self.model.triples)
 
     def _update(self, crosstab: np.ndarray, cells: np.ndarray, step: float) -> None:
@@ -679,7 +700,11 @@ class _Matching:
             self.progress.best = math.inf
 
     def _three_way(self, codes: np.ndarray, some: np.ndarray) -> np.ndarray:
-        return triples.counts(codes, some, self.sizes, self.threads)
+        if self.gpu is None:
+            return triples.counts(codes, some, self.sizes, self.threads)
+        from modp.crosstabs.gpu_counts import triples_on
+
+        return triples_on(self.gpu, codes, some, self.sizes)
 
     def _true_three_way(self, some: np.ndarray) -> np.ndarray:
         """Counts of triples of as many records as the target is of."""

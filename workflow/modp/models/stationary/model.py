@@ -124,7 +124,7 @@ class Stationary:
         threads : without influence on the result
         entropy : whether to compute the entropy of what the sweep drew from
         parts : chains exchange only within each of so many parts, which stay independent
-        gpu : where to sweep, with other random numbers; None for the CPU
+        gpu : where to sweep and to exchange, with other random numbers; None for the CPU
         held : bool (n, Q), answers that stay as they are; None for none
 
         Returns
@@ -135,10 +135,18 @@ class Stationary:
         rng = seeds.generator(seed, "exchange", str(number))
         linked = exchange.Links(self.strength)
         fixed = [None] * parts if held is None else np.array_split(held, parts)
-        moved = [
-            exchange.exchange(part, tables, linked, self.exchanges, rng, threads, own)[0]
-            for part, own in zip(np.array_split(swept.codes, parts), fixed, strict=True)
-        ]
+        both = zip(np.array_split(swept.codes, parts), fixed, strict=True)
+        if gpu is None:
+            moved = [
+                exchange.exchange(part, tables, linked, self.exchanges, rng, threads, own)[0]
+                for part, own in both
+            ]
+        else:
+            from modp.draws.gpu_exchange import exchange_on  # loads torch, which a CPU does without
+
+            moved = [
+                exchange_on(gpu, part, tables, linked, self.exchanges, rng, own)[0] for part, own in both
+            ]
         after = np.concatenate(moved)
         return sweeps.Swept(after, int(np.count_nonzero(after != codes)), swept.entropy_bits)
 
