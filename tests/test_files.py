@@ -811,9 +811,15 @@ def test_census_columns_are_found_in_a_csv_of_any_making(tmp_path, data):
         ("SEX,AGEP,SEX\n1,2,1\n", "two columns of the same name: SEX"),
     ],
 )
-def test_census_columns_are_never_read_from_another_field(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        pums.read([made(tmp_path / "a.csv", text)], ["SEX", "AGEP"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_census_columns_are_never_read_from_another_field(tmp_path, text, message, threads):
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads)
+    try:
+        with pytest.raises(InputError, match=message):
+            pums.read([made(tmp_path / "a.csv", text)], ["SEX", "AGEP"])
+    finally:
+        pa.set_cpu_count(before)
 
 
 def test_census_columns_in_a_workbook_named_csv_are_refused_with_the_remedy(tmp_path):

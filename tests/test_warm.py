@@ -132,6 +132,14 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
     return condition()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def heeding() -> Iterator[None]:
+    """Where the tests run in a script's background, control-C is ignored, and so by all that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Path:
     """A copy of the package, of which one step is the toy."""

@@ -351,7 +351,7 @@ class Stream:
             yield from pyarrow.csv.open_csv(
                 self.rest,
                 read_options=pyarrow.csv.ReadOptions(
-                    column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding
+                    column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding, use_threads=False
                 ),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=keep
