@@ -43,7 +43,11 @@ def numbers(table: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _laid_out(table: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.ascontiguousarray(table.T, np.int16), np.ascontiguousarray(points, np.int16)
+    """Both in bytes where codes and numbers of answers fit: an instruction compares twice as many."""
+    least = min(table.min(initial=0), points.min(initial=0))
+    largest = max(table.max(initial=0), points.max(initial=0), table.shape[1])
+    kind = np.uint8 if least >= 0 and largest <= np.iinfo(np.uint8).max else np.int16
+    return np.ascontiguousarray(table.T, kind), np.ascontiguousarray(points, kind)
 
 
 def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -58,11 +62,11 @@ def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, n
     ------
     which points, and int16 of shape (some, n): the answers that each shares with each table's row
     """
-    questions = np.ascontiguousarray(table.T, np.int16)
+    questions, laid_out = _laid_out(table, points)
     step = max(PAIRS_AT_ONCE // max(len(table), 1), 1)
     for first in range(0, len(points), step):
         some = slice(first, first + step)
-        yield some, _counted(questions, np.ascontiguousarray(points[some], np.int16))
+        yield some, _counted(questions, laid_out[some])
 
 
 @compiled
@@ -80,19 +84,20 @@ def _count_shared(near, answers, shared):
     for q in range(len(near)):
         answer, row = answers[q], near[q]
         for j in range(len(shared)):
-            shared[j] += np.int16(row[j] == answer)
+            shared[j] += shared.dtype.type(row[j] == answer)
 
 
 @compiled
 def _at_least(questions, points, agreeing):
     """How many of the table's rows, int64 (m,): some rows at a time, that stay at hand for all points."""
     found = np.zeros(len(points), np.int64)
-    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
+    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
             _count_shared(near, points[i], shared)
-            least, number = agreeing[i], 0
+            least, number = shared.dtype.type(agreeing[i]), 0
             for j in range(rows):
                 number += shared[j] >= least
             found[i] += number
@@ -103,15 +108,16 @@ def _at_least(questions, points, agreeing):
 def _most(questions, points):
     """See :func:`most`."""
     found = np.zeros(len(points), np.int16)
-    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
+    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
             _count_shared(near, points[i], shared)
-            largest = np.int16(0)
+            largest = shared.dtype.type(0)
             for j in range(rows):
                 largest = max(largest, shared[j])
-            found[i] = max(found[i], largest)
+            found[i] = max(found[i], np.int16(largest))
     return found
 
 
@@ -119,7 +125,8 @@ def _most(questions, points):
 def _numbers(questions, points):
     """See :func:`numbers`."""
     found = np.zeros((len(points), len(questions) + 1), np.int64)
-    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
+    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
@@ -133,7 +140,8 @@ def _numbers(questions, points):
 def _counted(questions, points):
     """The answers that each point shares with each of the table's rows, int16 (m, n)."""
     found = np.empty((len(points), questions.shape[1]), np.int16)
-    near, shared = np.zeros((len(questions), ROWS_AT_ONCE), np.int16), np.empty(ROWS_AT_ONCE, np.int16)
+    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
+    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
