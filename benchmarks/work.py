@@ -167,8 +167,10 @@ def florida(folder: Path) -> dict[str, object]:
 
 
 def wide(folder: Path) -> dict[str, object]:
-    """Fit pairs of many categories."""
-    return fitted(folder, triples=0)
+    """Fit pairs of many categories, with as many chains as one command takes."""
+    from modp.models.stationary.recipe import IN_ONE_COMMAND
+
+    return fitted(folder, triples=0, chains=IN_ONE_COMMAND.chains)
 
 
 def fitted(folder: Path, draw: bool = False, **recipe: object) -> dict[str, object]:

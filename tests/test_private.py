@@ -380,6 +380,13 @@ def test_a_public_table_that_fits_says_what_noise_hides_and_one_that_does_not_is
     assert far(start_from(unlike, 100.0, true=records)) < 1.5 * sure + 100
 
 
+def test_a_public_table_that_breaks_the_stated_rules_throughout_is_refused():
+    records = correlated(300)
+    never = crosstab(records) > 0
+    with pytest.raises(InputError, match="of its 300 records only 0 are without answers"):
+        public.start_of(records, never, 1, 1)
+
+
 @pytest.mark.pipeline
 def test_a_public_table_is_named_by_its_folder_and_refused_under_another_codebook(tmp_path):
     other, recipe = tmp_path / "other", RECIPE.model_copy(update={"public": "other"})

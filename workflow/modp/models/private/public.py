@@ -16,7 +16,8 @@ from modp.models.stationary.model import Stationary
 from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
-MOST_CHAINS = 20_000
+FEWEST, MOST_CHAINS = 100, 20_000
+"""Public records that a start needs, and chains of its fit."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,18 @@ def start_of(public: Records, excluded: np.ndarray, seed: int, threads: int) -> 
     Parameters
     ----------
     excluded : bool (K, K), symmetric: pairs of answers that stated rules exclude
+
+    Raises
+    ------
+    InputError
+        if that leaves too few
     """
     allowed = public[~postprocess.violations(public, excluded)]
+    if len(allowed) < FEWEST:
+        raise InputError(
+            f"public: of its {len(public):,} records only {len(allowed):,} are without answers that the "
+            f"question set says exclude each other, and a start needs {FEWEST}: is it of the same questions?"
+        )
     settings = matching.Settings(prior="student", triples=0, chains=min(len(allowed), MOST_CHAINS))
     model, chains, _ = matching.fit(allowed, settings, seed, threads, lambda _: None, excluded=excluded)
     return Start(model, chains)
