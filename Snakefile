@@ -45,6 +45,9 @@ rule all:
         rules.coded.input,
         expand(rules.fit.output, model=MODELS),
         [] if WHOLE_HOUSEHOLDS else expand(rules.instances.output, model=INSTANCED),
+        # Nothing later may miss these, but a table that somebody has deleted is made again.
+        [synthetic(row) for row in ROWS],
+        [] if WHOLE_HOUSEHOLDS else [measures(row, SUMMARY) for row in PARAMS.names],
         [] if WHOLE_HOUSEHOLDS else expand(rules.frontier.output, model=CURVED),
         rules.reported.input,
         rules.page.output,

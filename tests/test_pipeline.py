@@ -425,6 +425,15 @@ def test_results_of_overridden_parameters_are_not_recorded_under_the_wrong_ones(
     assert (folder / "dvc.lock").read_bytes() == before
 
 
+def test_a_table_that_somebody_has_deleted_is_missed(finished):
+    folder = finished[0]
+    table, aside = folder / "results/sample/model_2_3/both/synthetic.parquet", folder / "aside.parquet"
+    table.rename(aside)
+    assert not nothing_to_do_for_snakemake(folder)
+    aside.rename(table)
+    assert nothing_to_do_for_snakemake(folder)
+
+
 def test_after_a_parameter_changed_either_engine_leaves_the_other_nothing_to_do(finished):
     folder = finished[0]
     changed = json.loads(json.dumps(SMALL))
