@@ -2,8 +2,8 @@
 
 WIDE = 40
 """Questions from which on a table is wide. Each answer hangs on more others then, so that chains need more
-exchanges to forget where they began, the start more steps to come near, and the fit longer ones, of chains that
-go on, to arrive."""
+exchanges to forget where they began, the start more steps to come near, and the fit longer ones, of chains
+that go on, to arrive."""
 
 
 def wideness(questions: int) -> float:
