@@ -149,16 +149,19 @@ def sweep(folder: Path) -> dict[str, object]:
 
 def nist(folder: Path) -> dict[str, object]:
     """Fit pairs as one command does, draw, compare."""
+    return fitted(folder, draw=True, **one_command())
+
+
+def one_command() -> dict[str, object]:
+    """The recipe of the model that a person gets who does not choose."""
     from modp.models.stationary.recipe import IN_ONE_COMMAND
 
-    return fitted(folder, draw=True, **IN_ONE_COMMAND.model_dump(exclude={"family", "fitted"}))
+    return IN_ONE_COMMAND.model_dump(exclude={"family", "fitted"})
 
 
 def nist_triples(folder: Path) -> dict[str, object]:
     """Fit pairs and triples of as many chains, draw, compare."""
-    from modp.models.stationary.recipe import IN_ONE_COMMAND
-
-    return fitted(folder, draw=True, chains=IN_ONE_COMMAND.chains)
+    return fitted(folder, draw=True, chains=one_command()["chains"])
 
 
 def florida(folder: Path) -> dict[str, object]:
@@ -168,9 +171,7 @@ def florida(folder: Path) -> dict[str, object]:
 
 def wide(folder: Path) -> dict[str, object]:
     """Fit pairs of many categories, with as many chains as one command takes."""
-    from modp.models.stationary.recipe import IN_ONE_COMMAND
-
-    return fitted(folder, triples=0, chains=IN_ONE_COMMAND.chains)
+    return fitted(folder, triples=0, chains=one_command()["chains"])
 
 
 def fitted(folder: Path, draw: bool = False, **recipe: object) -> dict[str, object]:
@@ -200,7 +201,7 @@ def columns(folder: Path) -> dict[str, object]:
     records, found = coded(folder), {}
 
     def drawn(of, **recipe: object) -> None:
-        model = Stationary.fit(of, prior="student", zeros="likely", triples=0, seed=1, threads=2, **recipe)
+        model = Stationary.fit(of, seed=1, threads=2, **one_command() | recipe)
         found["drawn"] = model.sample(of, sweeps="auto", balanced=True, seed=1, threads=2)
 
     drawn(records[:300], most_windows=1)

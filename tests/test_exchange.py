@@ -11,6 +11,7 @@ from test_sweep import chi_square, probabilities, random_model, states, valid_co
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, gpu_exchange, sweeps
 from modp.draws.gpu_exchange import exchange_on, paired_on
+from modp.draws.gpu_sweeps import LaidOut
 from modp.draws.postprocess import violations
 
 STARTS = np.array([0, 2, 4, 7])
@@ -160,14 +161,14 @@ def test_the_gpus_path_accepts_what_the_kernel_does(seed):
     pairs = exchange.paired(codes, np.array([2]), rng)
     uniform = rng.random(len(pairs)).astype(np.float32)
     inner, outer = np.array([1, 3]), np.array([0, 2, 4])
-    members = np.isin(model.last_terms[:, [1, 2, 4]], inner)
-    torn = model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
+    torn = exchange.torn_by(np.isin(np.arange(5), inner), model)
+    assert len(torn) == 2
     moved = codes.copy()
     laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers)
     done = exchange._exchange_pairs(moved, pairs, inner, outer, uniform.astype(float), torn, *laid_out)
     answers = torch.from_numpy(codes).long() + torch.from_numpy(starts[:-1])
     numbers = (torch.from_numpy(x) for x in (pairs, inner, outer, uniform))
-    swapped = gpu_exchange._LaidOut(torch.device("cpu"), model).swap(answers, *numbers)
+    swapped = gpu_exchange.swap(answers, LaidOut(torch.device("cpu"), model), *numbers, torn)
     assert 50 < done == swapped
     assert np.array_equal(answers.numpy() - starts[:-1], moved)
 

@@ -1,10 +1,10 @@
 """What programs use for whole households: a model that is fitted to them and sampled, and a comparison."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from modp.base import seeds
 from modp.base.config import check
 from modp.base.errors import InputError
 from modp.base.output import Log, written
-from modp.models.family import Work
+from modp.models.family import Fitted, Recipe, Work
 from modp.models.households import drawing, fitting
 from modp.models.households.model import HouseholdWeights, load
 from modp.models.households.recipe import HouseholdsRecipe, HouseholdsRow
@@ -24,6 +24,8 @@ from modp.models.private_households.recipe import PrivateHouseholdsRecipe
 from modp.summaries import households as summaries
 from modp.survey.codebook import Codebook
 from modp.survey.households import Codebooks, Households
+
+R = TypeVar("R", bound=Recipe)
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,7 @@ class HouseholdModel:
             called impossible, or if the fit diverges
         """
         work = _work(name, seed, threads, progress)
-        checked = check(dict(recipe), HouseholdsRecipe, f"model {work.name}")
-        fitted = fitting.fit(households, checked, work)
-        work.log(f"{work.name}: {fitted.said}")
+        _, fitted = _fitted(households, recipe, HouseholdsRecipe, fitting.fit, work)
         return cls(work.name, *households.codebook, fitted.model, fitted.history)
 
     def sample(
@@ -212,9 +212,7 @@ class PrivateHouseholds:
         """
         work = _work(name, seed, threads, progress)
         keys = {"epsilon": epsilon, "delta": delta, **recipe}
-        checked = check(keys, PrivateHouseholdsRecipe, f"model {work.name}")
-        fitted = private_fitting.fit(households, checked, work)
-        work.log(f"{work.name}: {fitted.said}")
+        checked, fitted = _fitted(households, keys, PrivateHouseholdsRecipe, private_fitting.fit, work)
         said = tuple(in_words(checked))
         return cls(work.name, *households.codebook, fitted.model, said, fitted.history)
 
@@ -276,6 +274,20 @@ def household_privacy(
     tables = synthetic if isinstance(synthetic, Mapping) else {"synthetic": synthetic}
     drawn = {name: summaries.Drawn(table, _record(table)) for name, table in tables.items()}
     return summaries.privacy(households, holdout, drawn, seeds.generator(seed, "closest"))
+
+
+def _fitted(
+    households: Households,
+    keys: Mapping[str, object],
+    kind: type[R],
+    step: Callable[[Households, R, Work], Fitted],
+    work: Work,
+) -> tuple[R, Fitted]:
+    """Check a recipe's keys, fit by a family's step, and say how that went."""
+    checked = check(dict(keys), kind, f"model {work.name}")
+    fitted = step(households, checked, work)
+    work.log(f"{work.name}: {fitted.said}")
+    return checked, fitted
 
 
 def _record(table: Households) -> np.ndarray:

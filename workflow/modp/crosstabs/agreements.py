@@ -70,6 +70,12 @@ def agreements(table: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, n
 
 
 @compiled
+def _room(questions):
+    """Room for some of the table's rows, and for the answers that each of them shares with a record."""
+    return np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype), np.empty(ROWS_AT_ONCE, questions.dtype)
+
+
+@compiled
 def _taken_near(questions, first, near):
     """Copy some of the table's rows, as many as there is room for, and return how many they are."""
     rows = min(questions.shape[1] - first, near.shape[1])
@@ -91,8 +97,7 @@ def _count_shared(near, answers, shared):
 def _at_least(questions, points, agreeing):
     """How many of the table's rows, int64 (m,): some rows at a time, that stay at hand for all points."""
     found = np.zeros(len(points), np.int64)
-    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
-    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
+    near, shared = _room(questions)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
@@ -108,8 +113,7 @@ def _at_least(questions, points, agreeing):
 def _most(questions, points):
     """See :func:`most`."""
     found = np.zeros(len(points), np.int16)
-    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
-    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
+    near, shared = _room(questions)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
@@ -125,8 +129,7 @@ def _most(questions, points):
 def _numbers(questions, points):
     """See :func:`numbers`."""
     found = np.zeros((len(points), len(questions) + 1), np.int64)
-    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
-    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
+    near, shared = _room(questions)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):
@@ -140,8 +143,7 @@ def _numbers(questions, points):
 def _counted(questions, points):
     """The answers that each point shares with each of the table's rows, int16 (m, n)."""
     found = np.empty((len(points), questions.shape[1]), np.int16)
-    near = np.zeros((len(questions), ROWS_AT_ONCE), questions.dtype)
-    shared = np.empty(ROWS_AT_ONCE, questions.dtype)
+    near, shared = _room(questions)
     for first in range(0, questions.shape[1], ROWS_AT_ONCE):
         rows = _taken_near(questions, first, near)
         for i in range(len(points)):

@@ -1,4 +1,4 @@
-"""Crosstabs on a GPU: one-hot answers times themselves, and cells of triples counted by their numbers."""
+"""Answers on a GPU, and their crosstabs: one-hot, times themselves; cells of triples by their numbers."""
 
 import numpy as np
 import torch
@@ -7,6 +7,16 @@ from modp.crosstabs.triples import ends
 
 ROWS_AT_ONCE = 1 << 17
 """Records that are taken at a time: their sums of ones are exact in float32."""
+
+
+def columns_on(device: torch.device, codes: np.ndarray, starts: torch.Tensor) -> torch.Tensor:
+    """The columns of answers, int64 (n, Q), of codes (n, Q) and the block starts on the device."""
+    return torch.from_numpy(np.ascontiguousarray(codes, np.int16)).to(device).long() + starts[:-1]
+
+
+def one_hot_on(columns: torch.Tensor, size: int) -> torch.Tensor:
+    """Records of one-hot answers, float32 (n, K), of which K is ``size``."""
+    return torch.zeros(len(columns), size, device=columns.device).scatter_(1, columns, 1.0)
 
 
 @torch.no_grad()
@@ -24,9 +34,7 @@ def counts_on(device: torch.device, codes: np.ndarray, block_starts: np.ndarray)
     starts, size = torch.from_numpy(np.asarray(block_starts, np.int64)).to(device), int(block_starts[-1])
     total = torch.zeros(size, size, dtype=torch.int64, device=device)
     for first in range(0, len(codes), ROWS_AT_ONCE):
-        some = np.ascontiguousarray(codes[first : first + ROWS_AT_ONCE], np.int16)
-        answers = torch.from_numpy(some).to(device).long() + starts[:-1]
-        hot = torch.zeros(len(answers), size, device=device).scatter_(1, answers, 1.0)
+        hot = one_hot_on(columns_on(device, codes[first : first + ROWS_AT_ONCE], starts), size)
         total += (hot.T @ hot).round_().long()
     return total.cpu().numpy()
 

@@ -8,7 +8,9 @@ probabilities, it leaves the product of their distributions as it is, and every 
 """
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,29 +98,42 @@ def exchange(
     accepted : share of the proposed exchanges that were accepted
     """
     codes = np.array(codes, np.int16, order="C")
-    questions = codes.shape[1]
     laid_out = (model.block_starts, model.weights, model.excluded, model.rows.numbers)
     done = tried = 0
-    for _ in range(rounds):
-        group = linked.group(int(rng.integers(questions)), rng.random())
-        if group.all():
-            continue
+    for group, inner, outer in groups(linked, codes.shape[1], rounds, rng):
         pairs = paired(codes, linked.context(group), rng)
         uniform = rng.random(len(pairs))
-        members = group[model.last_terms[:, [1, 2, 4]]]
-        torn = model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
-
-        # Swapping a group or all the rest is the same but for the rows' names: the smaller part moves, so
-        # that a row stays with most of its answers and its causal partner means something.
-        inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
+        torn = torn_by(group, model)
         parts = [
             (codes, some[i : i + PAIRS_AT_ONCE], moving, rest, chance[i : i + PAIRS_AT_ONCE], torn)
-            for some, chance, moving, rest in _free(codes, pairs, uniform, inner, outer, held)
+            for some, chance, moving, rest in free(codes, pairs, uniform, inner, outer, held)
             for i in range(0, len(some), PAIRS_AT_ONCE)
         ]
         done += sum(in_threads(lambda part: _exchange_pairs(*part, *laid_out), parts, threads))
         tried += len(pairs)
     return codes, done / max(tried, 1)
+
+
+def groups(
+    linked: Links, questions: int, rounds: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield a random group for each round, bool (Q,), and which questions move and which stay.
+
+    A group of all questions is passed over. Swapping a group or all the rest is the same but for the rows'
+    names: the smaller part moves, so that a row stays with most of its answers and its causal partner means
+    something.
+    """
+    for _ in range(rounds):
+        group = linked.group(int(rng.integers(questions)), rng.random())
+        if not group.all():
+            inner, outer = sorted((np.flatnonzero(group), np.flatnonzero(~group)), key=len)
+            yield group, inner, outer
+
+
+def torn_by(group: np.ndarray, model: Tables) -> np.ndarray:
+    """Return those of a model's ``last_terms`` whose questions are partly in a group, partly not."""
+    members = group[model.last_terms[:, [1, 2, 4]]]
+    return model.last_terms[members.any(axis=1) & ~members.all(axis=1)]
 
 
 def _keys(answers: np.ndarray) -> np.ndarray:
@@ -143,18 +158,14 @@ def paired(codes: np.ndarray, context: np.ndarray, rng: np.random.Generator) -> 
     return np.column_stack([order[left], order[left + 1]])
 
 
-def _free(
-    codes: np.ndarray,
-    pairs: np.ndarray,
-    uniform: np.ndarray,
-    inner: np.ndarray,
-    outer: np.ndarray,
-    held: np.ndarray | None,
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def free(
+    codes: Any, pairs: Any, uniform: Any, inner: Any, outer: Any, held: Any
+) -> list[tuple[Any, Any, Any, Any]]:
     """Pairs with their uniform numbers, the questions that move and the others.
 
     The smaller part moves where some of its answers would change and none of these is held, else the larger
-    one. That is so before an exchange if it is after it, so that the distribution stays.
+    one. That is so before an exchange if it is after it, so that the distribution stays. All are arrays of
+    NumPy, or on a device of torch; ``held`` may be None.
     """
     if held is None:
         return [(pairs, uniform, inner, outer)]

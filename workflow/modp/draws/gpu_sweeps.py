@@ -5,11 +5,28 @@ import math
 import numpy as np
 import torch
 
+from modp.crosstabs.gpu_counts import columns_on, one_hot_on
 from modp.draws.gibbs import LIMIT
 from modp.draws.sweeps import Swept, Tables, key_of, question_order, terms_of
 
 TORCH_ROWS = 1 << 17
 """Records that are taken at a time: two float32 tables of K columns."""
+
+
+class LaidOut:
+    """A stationary model's tables on a device.
+
+    starts : int64 (Q + 1,)
+    weights, bias, zeros : float32 (K, K), (K,) and (K, K), the last 1 at structural zeros
+    numbers : float32, of :class:`modp.draws.gibbs.Rows`
+    """
+
+    def __init__(self, device: torch.device, model: Tables):
+        self.starts = torch.from_numpy(model.block_starts).to(device)
+        self.weights = torch.from_numpy(model.weights).to(device)
+        self.bias = torch.from_numpy(model.bias).to(device)
+        self.zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
+        self.numbers = torch.from_numpy(model.rows.numbers).to(device)
 
 
 @torch.no_grad()
@@ -35,24 +52,19 @@ def sweep_on(
     order = question_order(seed, number, codes.shape[1])
     generator = torch.Generator(device).manual_seed(int(key_of(seed, number) >> np.uint64(1)))
     bits = np.zeros(len(codes) if entropy else 0)
-    starts = torch.from_numpy(model.block_starts).to(device)
-    weights, bias = torch.from_numpy(model.weights).to(device), torch.from_numpy(model.bias).to(device)
-    zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
-    numbers = torch.from_numpy(model.rows.numbers).to(device)
+    laid = LaidOut(device, model)
     swept = np.empty(codes.shape, np.int16)
     for first in range(0, len(codes), TORCH_ROWS):
         rows = slice(first, first + TORCH_ROWS)
-        answers = (
-            torch.from_numpy(np.ascontiguousarray(codes[rows], np.int16)).to(device).long() + starts[:-1]
-        )
+        answers = columns_on(device, codes[rows], laid.starts)
         fixed = None if held is None else torch.from_numpy(np.asarray(held[rows], bool)).to(device)
-        records = torch.zeros(len(answers), len(bias), device=device).scatter_(1, answers, 1.0)
-        logits, conflicts = bias + records @ weights, records @ zeros
+        records = one_hot_on(answers, len(laid.bias))
+        logits, conflicts = laid.bias + records @ laid.weights, records @ laid.zeros
         for q in order.tolist():
             block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
             allowed = conflicts[:, block] < 0.5
             categories = torch.arange(block.stop - block.start, device=device)
-            scores = logits[:, block] + terms_of(model, q, answers, numbers, categories)
+            scores = logits[:, block] + terms_of(model, q, answers, laid.numbers, categories)
             if entropy:
                 drawn = _entropy(scores, allowed)
                 bits[rows] += (drawn if fixed is None else drawn * ~fixed[:, q]).cpu().numpy()
@@ -61,10 +73,10 @@ def sweep_on(
             old = answers[:, q].clone()
             moves = allowed.any(dim=1) if fixed is None else allowed.any(dim=1) & ~fixed[:, q]
             new = torch.where(moves, scores.argmax(dim=1) + block.start, old)
-            logits += weights[new] - weights[old]
-            conflicts += zeros[new] - zeros[old]
+            logits += laid.weights[new] - laid.weights[old]
+            conflicts += laid.zeros[new] - laid.zeros[old]
             answers[:, q] = new
-        swept[rows] = (answers - starts[:-1]).to(torch.int16).cpu().numpy()
+        swept[rows] = (answers - laid.starts[:-1]).to(torch.int16).cpu().numpy()
     return Swept(swept, int(np.count_nonzero(swept != codes)), bits if entropy else None)
 
 
@@ -79,24 +91,21 @@ def residuals_on(
     float64 (K, K)
     """
     chosen = codes if rows is None else codes[rows]
-    starts, size = torch.from_numpy(model.block_starts).to(device), int(model.block_starts[-1])
-    weights, bias = torch.from_numpy(model.weights).to(device), torch.from_numpy(model.bias).to(device)
-    zeros = torch.from_numpy(model.excluded).to(device, torch.float32)
-    numbers = torch.from_numpy(model.rows.numbers).to(device)
-    question = torch.repeat_interleave(torch.arange(len(starts) - 1, device=device), starts.diff())
+    laid, size = LaidOut(device, model), int(model.block_starts[-1])
+    questions = len(laid.starts) - 1
+    question = torch.repeat_interleave(torch.arange(questions, device=device), laid.starts.diff())
     total = torch.zeros(size, size, dtype=torch.float64, device=device)
     for first in range(0, len(chosen), TORCH_ROWS):
-        some = np.ascontiguousarray(chosen[first : first + TORCH_ROWS], np.int16)
-        answers = torch.from_numpy(some).to(device).long() + starts[:-1]
-        records = torch.zeros(len(answers), size, device=device).scatter_(1, answers, 1.0)
-        scores = bias + records @ weights
+        answers = columns_on(device, chosen[first : first + TORCH_ROWS], laid.starts)
+        records = one_hot_on(answers, size)
+        scores = laid.bias + records @ laid.weights
         for q in np.unique(model.rows.terms[:, 1]).tolist():
             block = slice(int(model.block_starts[q]), int(model.block_starts[q + 1]))
             categories = torch.arange(block.stop - block.start, device=device)
-            scores[:, block] += terms_of(model, q, answers, numbers, categories)
+            scores[:, block] += terms_of(model, q, answers, laid.numbers, categories)
         odds = (scores - scores.gather(1, answers)[:, question]).clamp_(-float(LIMIT), float(LIMIT)).exp_()
-        odds.masked_fill_(records @ zeros > 0.5, 0.0)
-        mass = torch.zeros(len(odds), len(starts) - 1, device=device).index_add_(1, question, odds)
+        odds.masked_fill_(records @ laid.zeros > 0.5, 0.0)
+        mass = torch.zeros(len(odds), questions, device=device).index_add_(1, question, odds)
         total += (records.T @ (records - odds / mass.clamp_min(1e-30)[:, question])).double()
     return total.cpu().numpy()
 
