@@ -8,6 +8,7 @@ With --epsilons, models with a guarantee for each household are measured, and th
 """
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from modp.base.output import Log
 from modp.cli.gathered import gathered
 from modp.cli.households import households_of
 from modp.cli.whole import Said
+from modp.crosstabs.members import Parts
 from modp.households import HouseholdModel, SyntheticHouseholds
 from modp.models.family import Work
 from modp.models.households.recipe import AGREE
@@ -33,11 +35,14 @@ from modp.models.stationary import model as stationary
 from modp.summaries import households as summaries
 from modp.survey import households
 from modp.survey.codebook import Codebook
-from modp.survey.households import Households
+from modp.survey.households import ROLES, Households
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
 
 SWEEPS = (20, 100)
+FIT = "fit processor s"
+FITS: dict[str, dict] = {"none": {"member_weights": None}, "student": {}}
+"""By prior, what else is said: without one all pairs of members have weights, for the sample's own counts."""
 LAST = f"prior student, {SWEEPS[0]} sweeps, resampled"
 DELTA = 1e-5
 SHOWN = ("within person", "household and person", "householder-spouse", "child-child", "all role pairs")
@@ -57,15 +62,15 @@ def strangers(train: Households, seed: int, threads: int) -> SyntheticHouseholds
     return SyntheticHouseholds(found.persons, found.homes, found.starts, found.roles, np.arange(len(train)))
 
 
-def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[tuple[str, dict, float]]:
-    """Yield a method, its tables, and the processor seconds of the fit."""
+def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[tuple[str, dict, dict]]:
+    """Yield a method, its tables, and what its fit cost."""
     began = time.process_time()
     alone = strangers(train, seed, threads)
-    yield "persons", {"persons drawn singly": alone}, time.process_time() - began
-    for prior in ("none", "student"):
+    yield "persons", {"persons drawn singly": alone}, {FIT: time.process_time() - began}
+    for prior, more in FITS.items():
         began = time.process_time()
-        model = HouseholdModel.fit(train, seed=seed, threads=threads, prior=prior, impossible=rules)
-        took = time.process_time() - began
+        model = HouseholdModel.fit(train, seed=seed, threads=threads, prior=prior, impossible=rules, **more)
+        took = {FIT: time.process_time() - began} | weights_a_household(model.model.weights, len(train))
         kinds = [(sweeps, "kept") for sweeps in SWEEPS] + [(SWEEPS[0], "resampled")]
         found = {
             f"prior {prior}, {sweeps} sweeps, {kind}": model.sample(
@@ -76,9 +81,21 @@ def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[
         yield f"prior {prior}", found, took
 
 
+def weights_a_household(weights: Parts, households: int) -> dict[str, float]:
+    """How many weights there are of a member's answers with the household's, and of two members' answers."""
+    pair = sum(
+        np.count_nonzero(np.triu(weights.pair[a, b]) if a == b else weights.pair[a, b])
+        for a, b in itertools.combinations_with_replacement(range(len(ROLES)), 2)
+    )
+    return {
+        "weights a household, own": np.count_nonzero(weights.own) / households,
+        "weights a household, members": pair / households,
+    }
+
+
 def guarded(
     train: Households, rules: list, epsilons: Sequence[float], seed: int, threads: int
-) -> Iterator[tuple[str, dict, float]]:
+) -> Iterator[tuple[str, dict, dict]]:
     """Yield the same of models with a guarantee."""
     for epsilon in epsilons:
         began = time.process_time()
@@ -87,7 +104,7 @@ def guarded(
         none = np.ma.masked_all(len(found.households), np.int64)
         own = found.households
         released = SyntheticHouseholds(own.persons, own.homes, own.starts, own.roles, none)
-        yield recipe.family, {f"epsilon {epsilon:g}": released}, time.process_time() - began
+        yield recipe.family, {f"epsilon {epsilon:g}": released}, {FIT: time.process_time() - began}
 
 
 def measured(
@@ -115,7 +132,7 @@ def measured(
         leaks = summaries.privacy(train, holdout, drawn, rng).set_index(["table", "persons"])
         shares = summaries.shares({"true": train, **made}, asked, excluded).set_index("share")
         for name in made:
-            line = {"n": n, "seed": seed, "table": name, "fit processor s": took}
+            line = {"n": n, "seed": seed, "table": name, **took}
             for cells in SHOWN:
                 own = near.loc[(name, cells)]
                 for kind in ("ratio", "population"):

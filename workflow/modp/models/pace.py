@@ -56,6 +56,11 @@ class Progress:
         self.level, self.ended = self.level + 1, False
         self.windows, self.stale, self.least = 0, 0, math.inf
 
+    def again(self) -> None:
+        """Begin the level anew, of more weights than before: what they are of was not looked at."""
+        self.ended, self.best = False, math.inf
+        self.windows, self.stale, self.least = 0, 0, math.inf
+
     def begins_average(self, bias: float, averaged: int) -> bool:
         """Whether the average of weights begins anew after the next window, if that has this bias.
 

@@ -17,6 +17,7 @@ from modp.crosstabs.members import Parts, blocks_of, counts, parts, zeros_of
 from modp.crosstabs.pairs import counts as crosstab
 from modp.draws.exchange import links
 from modp.models.households import rules
+from modp.models.households.choosing import Choice
 from modp.models.households.model import HouseholdWeights
 from modp.models.households.recipe import HouseholdsRecipe
 from modp.models.pace import Progress
@@ -149,8 +150,9 @@ class _Matching:
         self.free = {
             name: (getattr(group, name) >= 0) & ~getattr(self.model.excluded, name) for name in PAIRS
         }
+        self.choice = self._choice(group.pair)
         self.priors = {
-            name: Prior.of("student", getattr(counted, name), _renumbered(getattr(group, name), on))
+            name: self._prior(getattr(counted, name), getattr(group, name), on)
             for name, on in self.free.items()
             if name in SHRUNK and self.recipe.prior == "student"
         }
@@ -160,6 +162,18 @@ class _Matching:
         smooth = Parts(*(part.copy() for part in self.target))
         self.walk = _Walk(self.model.weights, zeros(), smooth, self.start, self._variances())
         self.good = self.walk.copy()
+
+    def _choice(self, block: np.ndarray) -> Choice | None:
+        """Take members' pairs their weights, if only those are to have them that will be chosen."""
+        if self.recipe.member_weights is None:
+            return None
+        true = [self._counts(half).pair for half in self.start]
+        possible, self.free["pair"] = self.free["pair"], np.zeros_like(self.free["pair"])
+        return Choice(true, block, possible, self.recipe.member_weights * self.households)
+
+    @staticmethod
+    def _prior(counted: np.ndarray, block: np.ndarray, free: np.ndarray) -> Prior:
+        return Prior.of("student", counted, _renumbered(block, free))
 
     def _variances(self) -> dict[str, np.ndarray]:
         return {name: prior.variances for name, prior in self.priors.items()}
@@ -215,8 +229,19 @@ class _Matching:
         verdict = progress.judge(discrepancy, bias, self.averaged, recipe.tolerance, recipe.most_windows)
         if verdict == "worse":
             self._halve()
+        elif self.choice and not self.choice.ended:
+            self._choose(self.choice)
         elif verdict == "good":
             self.good = self.walk.copy()
+
+    def _choose(self, choice: Choice) -> None:
+        """Give more pairs of members weights, zero so far, and begin the level anew with them."""
+        self.free["pair"] = choice.cells()
+        if "pair" in self.priors:
+            self.priors["pair"] = self._prior(self.priors["pair"].counts, choice.block, self.free["pair"])
+            self.walk.variances = self._variances()
+        self.good = self.walk.copy()
+        self.progress.again()
 
     def _halve(self) -> None:
         """Go back to the last good weights and chains, with half the steps."""
@@ -234,6 +259,8 @@ class _Matching:
         step = DEFAULTS.levels[level - 1] * self.progress.scale
         if level < len(DEFAULTS.levels):
             self.walk.chains = self.start
+        if self.choice:
+            self.choice.forget()
         for number in range(DEFAULTS.window):
             if number % LEARNT_EVERY == 0:
                 self._learn()
@@ -291,6 +318,8 @@ class _Matching:
         ]
         self.walk.chains = [chains for chains, _ in swept]
         halves = [self._counts(chains) for chains in self.walk.chains]
+        if self.choice and not self.choice.ended and level:
+            self.choice.see([half.pair for half in halves])
         target = self._judged(self.target) - self._judged_pull(model.weights)
         one, other = (
             self._judged(half) * (self.households / max(len(chains), 1)) - target
