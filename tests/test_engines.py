@@ -1,5 +1,6 @@
 """Snakemake, DVC and the documents agree with one another."""
 
+import ast
 import json
 import os
 import re
@@ -121,6 +122,32 @@ def test_no_room_imports_one_that_stands_after_it():
                 continue
             assert room in rooms, f"{path} imports {imported}, which is in no room"
             assert rooms.index(room) <= rooms.index(own[0]), f"{path} imports {imported}"
+
+
+def test_imports_found_by_their_lines_are_those_of_the_grammar():
+    for path in (ROOT / "workflow/modp").rglob("*.py"):
+        names = []
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names += [alias.name for alias in node.names]
+        paths = [engines._path(name) for name in names if name.startswith("modp.")]
+        assert set(engines._imports(path)) == {p for p in paths if p.exists()}, path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import modp.base.errors",
+        "import os, modp.base.errors as other",
+        "from modp.base import errors",
+        "def f():\n    from modp.base import (  # so\n        errors as e,\n    )",
+    ],
+)
+def test_an_import_of_any_form_is_found(tmp_path, line):
+    (tmp_path / "some.py").write_text(f"import os\n\n{line}\nx = 1\n")
+    assert [path.name for path in engines._imports(tmp_path / "some.py")] == ["errors.py"]
 
 
 @pytest.mark.parametrize("name", FILES)
