@@ -160,7 +160,10 @@ def test_releases_of_others_are_averaged_beside_ours_and_what_was_stopped_is_sai
     own |= {key: [3.0] for key in KEYS} | {f"{key}.error": [0.1] for key in KEYS}
     pd.DataFrame(own | {f"independent.{key}": [7.0] for key in KEYS}).to_parquet(tmp_path / "own_dp.parquet")
     drawn = tmp_path / "epsilon.png"
-    peers_dp.table(tmp_path / "peers_dp.parquet", tmp_path / "own_dp.parquet", files, [drawn], "Made")
+    given = {"out": tmp_path / "peers_dp.parquet", "own": tmp_path / "own_dp.parquet", "figures": drawn}
+    given["dataset"] = ROOT / "workflow/datasets/sample.yaml"
+    words = [word for name, path in given.items() for word in (f"--{name}", str(path))]
+    peers_dp.main(["table", *map(str, files), *words])
     text = (tmp_path / "peers_dp.md").read_text()
     assert "| MST | 1 | 2 | 4.50 ± 0.50 |" in text and "| own_dp | 1 | 5 | 3.00 ± 0.10 |" in text
     assert "left out: stopped" in text and drawn.read_bytes().startswith(b"\x89PNG")
