@@ -47,6 +47,7 @@ rule all:
         [] if WHOLE_HOUSEHOLDS else expand(rules.instances.output, model=INSTANCED),
         # Nothing later may miss these, but a table that somebody has deleted is made again.
         [synthetic(row) for row in ROWS],
+        [synthetic_households(row) for row in ROWS] if WHOLE_HOUSEHOLDS else [],
         [] if WHOLE_HOUSEHOLDS else [measures(row, SUMMARY) for row in PARAMS.names],
         [] if WHOLE_HOUSEHOLDS else expand(rules.frontier.output, model=CURVED),
         rules.reported.input,

@@ -4,7 +4,7 @@ Of one large file of coded records, its codebook beside it (records.parquet, rec
 random with each seed and fitted; the rest of the file is the population. The methods are
 
 - none: the stationary model that repeats the records' own crosstab, one record drawn from each, 20 sweeps;
-- population: the same with ``prior: student``, ``zeros: likely`` and pairs alone;
+- population: the model that the project has by this name, which leaves out what is chance in the records;
 - balanced: the latter's model, drawn with ``sweeps: auto`` and ``balanced: true``;
 - CART: each question from those before it by a classification tree, as synthpop does (Nowok, Raab and
   Dibben, 2016), with at least 5 records a leaf; left out without scikit-learn, and where records are more
@@ -42,6 +42,7 @@ from modp.draws import independent
 from modp.face import FittedModel, Synthetic
 from modp.figures import style
 from modp.measures import accuracy, attacks, population
+from modp.models.stationary.recipe import POPULATION
 
 SIZES = (500, 2_000, 10_000, 50_000, 150_000)
 SWEEPS = 20
@@ -88,7 +89,8 @@ def repeating(train: Records, seed: int, threads: int) -> Fitted:
 
 
 def generalising(train: Records, seed: int, threads: int) -> Fitted:
-    return Stationary.fit(train, prior="student", zeros="likely", triples=0, seed=seed, threads=threads)
+    recipe = POPULATION.model_dump(exclude={"family", "fitted"})
+    return Stationary.fit(train, seed=seed, threads=threads, **recipe)
 
 
 def trees(train: Records, seed: int, _: int) -> Fitted:

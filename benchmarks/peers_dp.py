@@ -17,7 +17,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import yaml
 from measured import FailedError, keep, machine, one_or_table, run
 
 HERE = Path(__file__).parent
@@ -179,7 +178,10 @@ def main(arguments: list[str] | None = None) -> None:
     gathered.add_argument("--figures", type=Path, nargs="+", required=True)
     options = parser.parse_args(given)
     if options.command == "table":
-        title = yaml.safe_load(options.dataset.read_text(encoding="utf-8"))["title"]
+        from modp.base.config import load
+        from modp.pums.where import Dataset
+
+        title = load(options.dataset, Dataset).title
         return table(options.out, options.own, options.files, options.figures, title)
     files = [str(path.resolve()) for path in (options.records, options.codebook)]
     row = measure(options.name, options.epsilon, options.delta, files, options.state, options.minutes)

@@ -4,6 +4,8 @@ import os
 
 # Before NumPy and torch are loaded: beside other workers their threads mostly wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Where a test wants more threads than there are cores, they sleep while they wait.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import functools
 from collections.abc import Iterable
@@ -27,7 +29,7 @@ settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT / ".." / "shared"
-PIPELINE = ("test_pipeline.py", "test_docs.py", "test_families.py", "test_warm.py")
+PIPELINE = ("test_pipeline.py", "test_runs.py", "test_docs.py", "test_families.py", "test_warm.py")
 """Files of which every test is marked ``pipeline``."""
 
 

@@ -1,5 +1,6 @@
 """Snakemake, DVC and the documents agree with one another."""
 
+import ast
 import json
 import os
 import re
@@ -123,6 +124,32 @@ def test_no_room_imports_one_that_stands_after_it():
             assert rooms.index(room) <= rooms.index(own[0]), f"{path} imports {imported}"
 
 
+def test_imports_found_by_their_lines_are_those_of_the_grammar():
+    for path in (ROOT / "workflow/modp").rglob("*.py"):
+        names = []
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names += [alias.name for alias in node.names]
+        paths = [engines._path(name) for name in names if name.startswith("modp.")]
+        assert set(engines._imports(path)) == {p for p in paths if p.exists()}, path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import modp.base.errors",
+        "import os, modp.base.errors as other",
+        "from modp.base import errors",
+        "def f():\n    from modp.base import (  # so\n        errors as e,\n    )",
+    ],
+)
+def test_an_import_of_any_form_is_found(tmp_path, line):
+    (tmp_path / "some.py").write_text(f"import os\n\n{line}\nx = 1\n")
+    assert [path.name for path in engines._imports(tmp_path / "some.py")] == ["errors.py"]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_schemas_are_those_of_the_code(name):
     stored = json.loads((ROOT / f"workflow/schemas/{name}.schema.json").read_text())
@@ -132,17 +159,19 @@ def test_schemas_are_those_of_the_code(name):
 @pytest.mark.pipeline
 def test_modules_of_a_step_are_what_its_imports_load():
     declared = modules_loaded_by("import modp.figures.registry") | {engines.FAMILIES}
-    for step in ("acquire", "code", "fit", "draw", "measure", "figure"):
-        loaded = run_and_list_modules(step)
+    steps = ("acquire", "code", "fit", "draw", "measure", "figure")
+    loaded = modules_loaded_by_each([f"modp.cli.{step}" for step in steps], "seaborn")
+    for step in steps:
         found = {Path(m).resolve() for m in engines.modules_of(step)}
-        assert found >= loaded - declared
+        assert found >= loaded[f"modp.cli.{step}"] - declared
         assert all(path.exists() for path in found)
 
 
 @pytest.mark.pipeline
 def test_an_edit_to_one_figures_file_redraws_no_other():
     named_anyway = modules_loaded_by("import modp.figures.registry")
-    loaded = modules_loaded_by_each(sorted({kind.module for kind in registry.KINDS.values()}))
+    modules = sorted({kind.module for kind in registry.KINDS.values()})
+    loaded = modules_loaded_by_each(modules, "modp.cli.figure")
     for name, kind in registry.KINDS.items():
         found = {Path(m).resolve() for m in engines.code_of_figure(name)}
         assert found >= loaded[kind.module] - named_anyway
@@ -150,10 +179,10 @@ def test_an_edit_to_one_figures_file_redraws_no_other():
         assert sorted(rooms) == sorted(["style", "given", kind.module.rpartition(".")[2]])
 
 
-def modules_loaded_by_each(modules: list[str]) -> dict[str, set[Path]]:
-    """What each figure's module loads beside the step's own, each in a fork of one process."""
+def modules_loaded_by_each(modules: list[str], first: str) -> dict[str, set[Path]]:
+    """What of the package each module loads, each in a fork of one process that has imported others first."""
     program = (
-        "import importlib, json, os, sys, modp.cli.figure\n"
+        f"import importlib, json, os, sys, {first}\n"
         "for name in sys.argv[1:]:\n"
         "    if os.fork() == 0:\n"
         "        importlib.import_module(name)\n"
@@ -192,10 +221,6 @@ def test_what_snakemake_reads_at_its_start_is_light():
 
 def run_program(program: str) -> str:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-
-
-def run_and_list_modules(step: str) -> set[Path]:
-    return modules_loaded_by(f"import modp.cli.{step}")
 
 
 def modules_loaded_by(program: str) -> set[Path]:

@@ -233,6 +233,7 @@ def test_saved_models_come_back_and_only_for_their_codebook(fit, tmp_path):
 
 @pytest.mark.pipeline
 def test_real_records_come_as_near_as_a_bootstrap(sample):
+    sample = sample[np.arange(4000)]
     model, _, _ = matching.fit(sample, Settings(exchanges=0), 1, 2, lambda _: None)
     drawn = sample.of(stationary.sample(model, sample.codes, 20, 1, 2)[0])
     counts = crosstab(sample, 2)

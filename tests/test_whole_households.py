@@ -12,6 +12,7 @@ from test_pipeline import (
     SMALL,
     graphs,
     nothing_to_do_for_dvc,
+    nothing_to_do_for_snakemake,
     require_one_graph,
     run,
     workspace,
@@ -437,6 +438,9 @@ def test_a_data_set_of_households_runs_to_the_end_by_both_engines_and_is_release
     assert nothing_to_do_for_dvc(folder)
     inputs, found = graphs(folder)
     require_one_graph(inputs, found)
+    (results / "homes/drawn/synthetic_households.parquet").rename(folder / "aside.parquet")
+    assert not nothing_to_do_for_snakemake(folder), "a table of homes that somebody has deleted is missed"
+    (folder / "aside.parquet").rename(results / "homes/drawn/synthetic_households.parquet")
     metrics = json.loads((results / "metrics.json").read_text())
     assert metrics["shares"]["homes"]["drawn"]["impossible"] == 0
     assert metrics["accuracy"]["homes"]["kept"]["householder_spouse"]["ratio_rms"] < 3

@@ -1,9 +1,9 @@
 """What Snakemake and DVC need to be told of the code and of each other."""
 
-import ast
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +29,11 @@ FAMILIES = PACKAGE / "models" / "registry.py"
 REGISTRY = PACKAGE / "figures" / "registry.py"
 """The registries count as no step's code, with what they alone import: what they say of a family or a figure
 reaches a step by the step's inputs and parameters. So another line makes neither figures stale nor models."""
+
+IMPORTS = re.compile(
+    r"^[ \t]*(?:from (modp[\w.]*) import (\([^)]*\)|.*)|import (.*\bmodp\..*))$", re.MULTILINE
+)
+"""A line that imports from this package, all that its brackets hold included."""
 
 
 def package() -> list[str]:
@@ -104,12 +109,11 @@ def _path(module: str) -> Path:
 
 @functools.cache
 def _imports(path: Path) -> list[Path]:
+    """The files of this package that a file imports, found by their lines: every run begins with this."""
     names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+    for module, imported, plain in IMPORTS.findall(path.read_text(encoding="utf-8")):
+        names += [module, *(f"{module}.{name}" for name in re.findall(r"\w+", imported))]
+        names += re.findall(r"[\w.]+", plain)
     paths = [_path(name) for name in names if name.startswith("modp.")]
     return [p for p in paths if p.exists()]
 

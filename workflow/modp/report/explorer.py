@@ -82,7 +82,7 @@ def packed_sizes(values: np.ndarray) -> dict[str, Any]:
 
 
 def _deflated(integers: np.ndarray) -> str:
-    return base64.b64encode(zlib.compress(integers.tobytes(), 9)).decode()
+    return base64.b64encode(zlib.compress(integers.tobytes(), 7)).decode()
 
 
 def worst(merit: np.ndarray) -> list[list[float]]:

@@ -175,7 +175,7 @@ def picture(name: str, caption: str, of: Sequence[str], png: bytes) -> Picture:
     # Of Pillow's ways this one keeps rare colours, such as the far end of a colour bar.
     few = whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     packed = io.BytesIO()
-    few.save(packed, "PNG", optimize=True)
+    few.save(packed, "PNG", compress_level=7)  # a level more takes thrice as long, for 3 % fewer bytes
     content = base64.b64encode(packed.getvalue()).decode()
     shown = ", ".join(dict.fromkeys(of)) if len(of) <= 4 else ""
     return Picture(name, shown, caption, content, whole.width, whole.height)
