@@ -23,7 +23,7 @@ from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import postprocess
 from modp.models.family import Work
-from modp.models.private import FAMILY, budget, estimates, fitting, public, release
+from modp.models.private import FAMILY, alike, budget, estimates, fitting, public, release
 from modp.models.private.guarantee import guarantee
 from modp.models.private.noise import Seeded
 from modp.models.private.recipe import PrivateRecipe
@@ -275,14 +275,92 @@ def test_the_spread_of_weights_is_told_from_noise(spread):
     assert np.mean(found) == pytest.approx(spread**2 * kept, rel=0.2)
 
 
-def test_a_step_of_em_by_hand_and_nothing_is_learnt_of_pairs_without_answers():
-    spreads = estimates.Spreads(np.array([0, 1, 2, 3]))
-    weights = np.array([[0, 1.0, 5], [1, 0, 5], [5, 5, 0]])
-    information = np.array([[0, 3.0, 0], [3, 0, 0], [0, 0, 0]])
-    # Stiffness (3 + 1) / (3 · 1 + 1²) = 1, so the posterior's variance is 1 / (3 + 1).
-    spreads.learn(weights, information)
-    assert spreads.variances[0, 1] == spreads.variances[1, 0] == pytest.approx(1.25)
-    assert spreads.variances[0, 2] == 1
+def likeness_of_a_pair():
+    """The prior of one pair of 4 and 5 answers, one cell of it excluded, and a state of the fit."""
+    rng, starts = np.random.default_rng(0), np.array([0, 4, 9])
+    shares = np.concatenate([rng.dirichlet(np.full(size, 3.0)) for size in (4, 5)])
+    likeness, free = alike.Likeness(starts, shares), np.ones((4, 5), bool)
+    free[0, 1] = False
+    likeness.add(0, 1, free, 30.0, 0.4)
+    weights, expected, away = rng.normal(size=(9, 9)), rng.uniform(1, 200, (9, 9)), rng.normal(0, 20, (9, 9))
+    return likeness, np.flatnonzero(free.ravel()), *(a + a.T for a in (weights, expected, away))
+
+
+def prior_of(likeness, free):
+    """The covariance of the shared part of all cells, and of the free cells' weights."""
+    shared = 0.7 * 0.4 * np.kron(*likeness.alike)
+    return shared, shared[np.ix_(free, free)] + 0.3 * 0.4 * np.eye(len(free))
+
+
+def test_newton_steps_are_those_of_the_whole_table_at_once():
+    likeness, free, weights, expected, away = likeness_of_a_pair()
+    w, e, off = (a[:4, 4:].ravel()[free] for a in (weights, expected, away))
+    stiff = np.linalg.inv(prior_of(likeness, free)[1])
+    steps = likeness.newton(weights, expected, away)
+    wanted = np.linalg.solve(np.diag(e**2 / 30) + stiff, e * off / 30 - stiff @ w)
+    assert steps[:4, 4:].ravel()[free] == pytest.approx(wanted)
+    assert steps[0, 5] == 0 and np.array_equal(steps, steps.T)
+    # Where expected counts have moved a little since, steps still end where the two pulls are the same.
+    nearer = 1.2 * expected
+    away[:4, 4:].ravel()[free] = 0
+    balanced = np.zeros((4, 5))
+    balanced.ravel()[free] = (stiff @ w) * 30 / (1.2 * e)
+    away[:4, 4:] = balanced
+    assert np.abs(likeness.newton(weights, nearer, away)).max() < 1e-9
+
+
+def test_a_step_of_em_is_that_of_the_dense_posterior():
+    likeness, free, weights, expected, _ = likeness_of_a_pair()
+    w, e = (a[:4, 4:].ravel()[free] for a in (weights, expected))
+    one, other = (matrix.copy() for matrix in likeness.alike)
+    shared, prior = prior_of(likeness, free)
+    likeness.learn(weights, expected)
+    stiff = np.linalg.inv(prior)
+    of_weights = np.outer(w, w) + np.linalg.inv(np.diag(e**2 / 30) + stiff)
+    gain = shared[:, free] @ stiff
+    part = gain @ of_weights @ gain.T + shared - gain @ shared[free]  # E kk', of all cells
+    part = part.reshape(4, 5, 4, 5)
+    by_one = np.einsum("ijkl,jl->ik", part, np.linalg.pinv(other, rcond=1e-9))
+    by_other = np.einsum("ijkl,ik->jl", part, np.linalg.pinv(one, rcond=1e-9))
+    for matrix, before, found in zip(likeness.alike, (one, other), (by_one, by_other), strict=True):
+        wanted = alike.KNOWN * before + found / 0.28
+        assert matrix == pytest.approx(wanted * len(wanted) / np.trace(wanted))
+    (pair,) = likeness._pairs
+    assert pair.shared == pytest.approx((by_one * np.linalg.pinv(one, rcond=1e-9)).sum() / 12)
+
+
+def test_answers_that_behave_alike_are_found_and_tell_of_each_other():
+    # Every second answer to question 0 behaves alike towards all of the others, which no order of neighbours
+    # would say; single tables drown in noise.
+    rng, starts, group = np.random.default_rng(1), np.arange(0, 126, 6), np.array([1, -1, 1, -1, 1, -1])
+    likeness = alike.Likeness(starts, np.full(120, 1 / 6))
+    true, measured, expected = (np.full((120, 120), value) for value in (0.0, 0.0, 100.0))
+    for r in range(1, 20):
+        at = np.s_[:6, 6 * r : 6 * r + 6]
+        profile = rng.normal(0, 0.4, 6)
+        true[at] = group[:, None] * (profile - profile.mean())
+        measured[at] = 100 * true[at] + budget.interaction(rng.normal(0, 60, (6, 6)))
+        likeness.add(0, r, np.ones((6, 6), bool), 60.0**2, 0.2)
+    found, errors = np.zeros_like(true), []
+    for _ in range(30):
+        for _ in range(2):
+            away = np.triu(measured - 100 * found)
+            found += likeness.newton(found, expected, away + away.T)
+        errors.append(np.abs(found - true)[:6, 6:].mean())
+        likeness.learn(found, expected)
+    assert errors[-1] < 0.85 * errors[0]  # 0.82 would be the best of all
+    assert likeness.alike[0][0, 2] > 0.5 and likeness.alike[0][0, 1] < -0.5
+
+
+def test_cells_of_large_tables_are_for_themselves(monkeypatch):
+    monkeypatch.setattr(alike, "MOST_CELLS", 19)
+    likeness, free, weights, expected, away = likeness_of_a_pair()
+    w, e, off = (a[:4, 4:].ravel()[free] for a in (weights, expected, away))
+    steps = likeness.newton(weights, expected, away)[:4, 4:].ravel()[free]
+    assert steps == pytest.approx((e * off / 30 - w / 0.4) / (e**2 / 30 + 1 / 0.4))
+    likeness.learn(weights, expected)
+    (pair,) = likeness._pairs
+    assert pair.typical == pytest.approx((w**2 + 1 / (e**2 / 30 + 1 / 0.4)).mean())
 
 
 def test_the_more_a_budget_buys_the_more_pair_tables_share_it():

@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 
-from modp.crosstabs.cells import question_of
-
 LEAST = 0.02
 """Smallest standard deviation of weights."""
 
@@ -149,39 +147,3 @@ def spread_of(off: np.ndarray, expected: np.ndarray, noise: float, free: np.ndar
         mean = float((weight * squares).sum() / max(weight.sum(), math.ulp(0.0)))
         variance = min(max(mean, LEAST**2), MOST**2)
     return variance
-
-
-class Spreads:
-    """The prior of weights: Student's distribution, of a scale for each pair of questions.
-
-    variances : float64 (Q, Q), symmetric
-    """
-
-    def __init__(self, block_starts: np.ndarray):
-        self._starts, self._question = block_starts[:-1], question_of(block_starts)
-        self.variances = np.ones((len(self._starts),) * 2)
-
-    def stiffness(self, weights: np.ndarray) -> np.ndarray:
-        """Return the pull of the prior over the weight, shape (K, K)."""
-        return (DEGREES + 1) / (DEGREES * self._cells() + weights**2)
-
-    def learn(self, weights: np.ndarray, information: np.ndarray) -> None:
-        """Take a step of EM, with the posterior's variance of a weight by Laplace's approximation.
-
-        Parameters
-        ----------
-        weights : shape (K, K)
-        information : shape (K, K), what the answers say of each weight, as the inverse of a variance; 0 where
-            nothing is said. Pairs of questions of which nothing is said keep their scale
-        """
-        stiff, free = self.stiffness(weights), information > 0
-        squares = stiff * self._cells() * (weights**2 + 1 / (information + stiff))
-        sums, cells = self._summed(np.where(free, squares, 0)), self._summed(free.astype(float))
-        learnt = np.maximum(sums / np.maximum(cells, 1), LEAST**2)
-        self.variances = np.where(cells > 0, learnt, self.variances)
-
-    def _cells(self) -> np.ndarray:
-        return self.variances[np.ix_(self._question, self._question)]
-
-    def _summed(self, cells: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(np.add.reduceat(cells, self._starts, axis=0), self._starts, axis=1)

@@ -2,10 +2,10 @@
 
 What is known of the true records are answers of a :class:`modp.models.private.budget.Gate`. All one-way
 tables are measured, then the interactions of some or all pairs of questions. Weights exist only for measured
-pairs, and a prior, whose scale is learnt for each pair from the noisy answers, keeps them small where a cell
-is no larger than its noise; so what was not measured is as if independent given the rest, which is maximum
-entropy. Adaptive selection follows MWEM (Hardt, Ligett and McSherry, 2012)
-and AIM (McKenna et al., 2022): fit, let the gate choose a pair that the fit gets wrong, measure it.
+pairs, and a prior, learnt from the noisy answers of all of them, keeps them small where a cell is no larger
+than its noise, and like those of answers that behave alike; what was not measured is as if independent given
+the rest, which is maximum entropy. Adaptive selection follows MWEM (Hardt, Ligett and McSherry, 2012) and AIM
+(McKenna et al., 2022): fit, let the gate choose a pair that the fit gets wrong, measure it.
 """
 
 import itertools
@@ -21,8 +21,9 @@ from modp.base import seeds
 from modp.base.config import Strict
 from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
+from modp.models.private.alike import Likeness
 from modp.models.private.budget import Gate, interaction
-from modp.models.private.estimates import Spreads, consistent, kept_of_noise, positive, spread_of, tied
+from modp.models.private.estimates import consistent, kept_of_noise, positive, spread_of, tied
 from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
@@ -89,6 +90,10 @@ POOLED, APART = 4, 2
 
 NOISE_SIZE = math.sqrt(2 / math.pi)
 """Mean absolute value of standard normal noise."""
+
+FEARED = 0.5
+"""Part of its noise that a table must be off by, to be as good a choice as one without cells: the prior takes
+much of the noise out again."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,7 @@ def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable
             fitting.sweep(settings.sweeps)
         free = [pair for pair in fitting.pairs if pair not in fitting.measured]
         kept = np.array([sizes[q] * sizes[r] * kept_of_noise(sizes[q], sizes[r]) for q, r in free])
-        handicaps = NOISE_SIZE * sigma * kept
+        handicaps = FEARED * NOISE_SIZE * sigma * kept
         q, r = free[gate.worst(fitting.expected, free, handicaps, choice)]
         fitting.measure(gate, q, r, table, choice, report)
 
@@ -213,8 +218,8 @@ class _Fitting:
         self.pairs = list(itertools.combinations(open_ended, 2))
         self.measured: set[tuple[int, int]] = set()
         size = int(block_starts[-1])
-        self.target, self.precision = np.zeros((size, size)), np.zeros((size, size))
-        self.spreads, self.centre = Spreads(self.block_starts), np.zeros((size, size))
+        self.target, self.free = np.zeros((size, size)), np.zeros((size, size), bool)
+        self.centre = np.zeros((size, size))
         self.excluded, self.number = np.asarray(excluded, bool), 0
         self.history: list[Measured] = []
 
@@ -225,6 +230,7 @@ class _Fitting:
         self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
         for block in self.blocks:
             self.margins[block] *= self.n / self.margins[block].sum()
+        self.likeness = Likeness(self.block_starts, self.margins)
         size, questions = len(counts), len(self.blocks)
         self.model = Stationary(
             np.zeros((size, size)),
@@ -266,12 +272,11 @@ class _Fitting:
         surprise = np.abs(off).mean() / (NOISE_SIZE * sigma * math.sqrt(kept_of_noise(*found.shape)))
         independent = np.maximum(np.outer(self.margins[one], self.margins[other]) / self.n, 0.5)
         noise = sigma**2 * kept_of_noise(*found.shape)
-        spread = spread_of(off, independent, noise, ~self.excluded[one, other])
-        self.spreads.variances[[q, r], [r, q]] = spread
+        free = ~self.excluded[one, other]
+        self.likeness.add(q, r, free, sigma**2, spread_of(off, independent, noise, free))
         repaired = consistent(found, self.margins[one], self.margins[other])
         self.target[one, other], self.target[other, one] = repaired, repaired.T
-        precision = np.where(self.excluded[one, other], 0, 1 / sigma**2)
-        self.precision[one, other], self.precision[other, one] = precision, precision.T
+        self.free[one, other], self.free[other, one] = free, free.T
         self.measured.add((q, r))
         self.tell(Measured(q, r, float(rho + choice), sigma, float(surprise)), report)
 
@@ -347,13 +352,12 @@ class _Fitting:
     def _learn(self) -> None:
         """Learn the prior from the weights so far."""
         expected = np.maximum(self.expected, 0.5)
-        self.spreads.learn(self.model.w - self.centre, expected**2 * self.precision)
+        self.likeness.learn(self.model.w - self.centre, expected, self.threads)
 
     def _update(self, factor: float) -> None:
         """Move every weight towards the top of its posterior, given the others.
 
-        For independent questions the Newton step of a cell of expected count m, noise σ and a prior that
-        pulls at it by w t is (m (y - m) / σ² - w t) / (m² / σ² + t); steps of pairs that occur together
+        Newton steps are of :class:`modp.models.private.alike.Likeness`; those of pairs that occur together
         add up, so each is :func:`modp.models.stationary.matching.shortened`, and ``factor`` of that.
         """
         settings, model = self.settings, self.model
@@ -361,10 +365,7 @@ class _Fitting:
         margins = (self.margins - seen) / (np.maximum(self.margins, seen) + 1)
         expected = np.maximum(self.expected, 0.5)
         away = self.target - self.expected * (1 + margins[:, None] + margins[None, :])
-        away_from_prior = model.w - self.centre
-        prior = self.spreads.stiffness(away_from_prior)
-        newton = expected * away * self.precision - away_from_prior * prior
-        newton /= expected**2 * self.precision + prior
+        newton = self.likeness.newton(model.w - self.centre, expected, away, self.threads)
         # Where next to nothing is expected of a large count, the quadratic model promises far too much.
         newton = np.clip(newton, -MOST_CHANGE, MOST_CHANGE)
         steps = shortened(
@@ -375,7 +376,7 @@ class _Fitting:
             settings.rare_power,
             settings.most_pair_step,
         )
-        more_w = np.where(self.precision > 0, factor * steps * newton, 0)
+        more_w = np.where(self.free, factor * steps * newton, 0)
         more_c = factor * settings.margin_step * margins
         self._resample(more_w, more_c)
         self.model = replace(model, w=model.w + more_w, c=model.c + more_c)

@@ -173,7 +173,7 @@ class _Spreads:
         return (DEGREES + 1) / (DEGREES * np.array(self.variances)[of] + weights**2)
 
     def learn(self, weights: np.ndarray, information: np.ndarray, of: np.ndarray) -> None:
-        """Take a step of EM, as :meth:`modp.models.private.estimates.Spreads.learn`, over measured cells."""
+        """Take a step of EM, with the posterior's variance of a weight by Laplace's approximation."""
         stiff = self.stiffness(weights, of)
         squares = stiff * np.array(self.variances)[of] * (weights**2 + 1 / (information + stiff))
         sums, cells = np.bincount(of, squares), np.bincount(of)
@@ -393,7 +393,9 @@ class _Fitting:
     def _update(self, factor: float) -> None:
         """Move every weight towards the top of its posterior, given the others.
 
-        The step of a cell is as in :meth:`modp.models.private.release._Fitting._update`.
+        For independent questions the Newton step of a cell of expected count m, noise σ and a prior that
+        pulls at it by w t is (m (y - m) / σ² - w t) / (m² / σ² + t); it is shortened as in
+        :meth:`modp.models.private.release._Fitting._update`.
         """
         settings, weights, seen = self.settings, self.model.weights, self.expected
         one, home = self._missing(seen.single, self.target.single), self._missing(seen.home, self.target.home)
