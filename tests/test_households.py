@@ -469,6 +469,33 @@ def test_members_who_agree_are_counted_by_household():
     assert measures.apart(true, "B").tolist() == [1]
 
 
+def couples_of(answers):
+    """Couples whose two persons give these answers, (m, 2, 2), and live alike."""
+    true = households_of([[HOUSEHOLDER, SPOUSE]] * len(answers), np.random.default_rng(1))
+    return true.of(np.array(answers, np.int16).reshape(-1, 2), np.zeros((len(answers), 1), np.int16))
+
+
+def test_members_are_suspected_by_the_answers_they_share_with_a_synthetic_household_by_hand():
+    train = couples_of([[[0, 0], [0, 0]], [[1, 1], [0, 0]]])
+    holdout = couples_of([[[1, 2], [1, 1]], [[1, 2], [1, 2]]])
+    synthetic = couples_of([[[0, 0], [0, 1]], [[1, 2], [1, 0]]])
+    # Of four answers and the household's own the nearest share 4 and 3, and, of those held out, 4 and 4.
+    found = measures.suspected(train, holdout, synthetic, np.random.default_rng(2))
+    assert found["2"].value == found["all"].value == (2 * 0.5 + 2 * 0) / 4
+    assert np.isnan(found["1"].value) and found["2"].low < found["2"].value < found["2"].high
+    away = measures.suspected(train, holdout, synthetic[np.arange(0)], np.random.default_rng(2))
+    assert np.isnan(away["all"].value)
+
+
+def test_the_rarest_composition_is_told_by_size():
+    rng = np.random.default_rng(3)
+    couple, alone = [HOUSEHOLDER, SPOUSE], [HOUSEHOLDER]
+    true = households_of([couple] * 5 + [[HOUSEHOLDER, CHILD]] * 2 + [alone] * 3, rng)
+    synthetic = households_of([couple, [HOUSEHOLDER, CHILD], alone, alone], rng)
+    assert measures.fewest(true, synthetic) == {"all": 2, "1": 3, "2": 2, "3": 0, "4+": 0}
+    assert measures.fewest(true, households_of([[HOUSEHOLDER, OTHER]], rng))["2"] == 0
+
+
 @pytest.mark.pipeline
 def test_true_households_are_found_again_and_a_copy_is_closer():
     rng = np.random.default_rng(16)
@@ -477,6 +504,9 @@ def test_true_households_are_found_again_and_a_copy_is_closer():
     assert within["3"][1] == pytest.approx(0.1) and within["3"][0] > 0.9
     near = measures.closer(true, others, true, rng)
     assert near["3"] > 0.8 > 0.6 > near["1"] > 0.4 and np.isnan(near["4+"])
+    assert measures.suspected(true, others, true, rng)["3"].low > 0.8
+    fresh = measures.suspected(true, others, households_of([ROLES[i % 4] for i in range(400)], rng), rng)
+    assert fresh["all"].low < 0.5 < fresh["all"].high
     assert measures.identical(true, true)["all"] == 1
     assert measures.identical(others, true)["3"] < 0.5
     d = measures.log_ratios(true, true)

@@ -9,6 +9,7 @@ import numpy as np
 from modp.crosstabs.agreements import agreements, at_least
 from modp.crosstabs.cells import within_question
 from modp.crosstabs.members import Parts, counts, pairs_of
+from modp.measures import attacks
 from modp.measures.accuracy import log_ratio, summarise
 from modp.survey import where
 from modp.survey.codebook import Codebook
@@ -171,11 +172,11 @@ def found(true: Households, synthetic: Households, record: np.ndarray) -> dict[s
     """
     hits, chance = np.zeros((2, len(synthetic)))
     known, record = ~np.ma.getmaskarray(record), np.ma.getdata(record)
-    tables = {tuple(true.numbers[rows[0]]): (rows, answers) for rows, answers in flat(true)}
+    tables = {_composition(true, rows): (rows, answers) for rows, answers in flat(true)}
     for rows, answers in flat(synthetic):
         if not known[rows].any():
             continue
-        of_true, table = tables[tuple(synthetic.numbers[rows[0]])]
+        of_true, table = tables[_composition(synthetic, rows)]
         partner = table[np.searchsorted(of_true, record[rows])]
         rank = at_least(table, answers, (partner == answers).sum(axis=1))
         hits[rows], chance[rows] = rank <= NEAREST, min(NEAREST / len(table), 1)
@@ -197,9 +198,9 @@ def closer(
     size, as in ``SIZES`` -> share; ½ says that the train households are no nearer than others
     """
     scores = np.full(len(synthetic), np.nan)
-    sides = [{tuple(of.numbers[rows[0]]): table for rows, table in flat(of)} for of in (train, holdout)]
+    sides = [{_composition(of, rows): table for rows, table in flat(of)} for of in (train, holdout)]
     for rows, answers in flat(synthetic):
-        tables = [side.get(tuple(synthetic.numbers[rows[0]])) for side in sides]
+        tables = [side.get(_composition(synthetic, rows)) for side in sides]
         if any(table is None for table in tables):
             continue
         few = min(len(table) for table in tables if table is not None)
@@ -213,6 +214,52 @@ def closer(
     return {name: _mean(scores[some & known]) for name, some in _by_size(synthetic.sizes).items()}
 
 
+def suspected(
+    train: Households, holdout: Households, synthetic: Households, rng: np.random.Generator
+) -> dict[str, attacks.Estimate]:
+    """Return how well an attack by a synthetic table tells train households from those held out.
+
+    It suspects a household the more, the more of its answers the nearest synthetic one of its composition
+    shares. Of each composition as many of both are attacked, chosen at random.
+
+    Returns
+    -------
+    size, as in ``SIZES`` -> the area under the ROC curve, of which ½ is no leak
+    """
+    drawn, others = (
+        {_composition(of, rows): table for rows, table in flat(of)} for of in (synthetic, holdout)
+    )
+    scores: list[np.ndarray] = [np.empty((2, 0))]
+    sizes = [np.empty(0, int)]
+    for rows, answers in flat(train):
+        of = _composition(train, rows)
+        if of in drawn and of in others:
+            few = min(len(answers), len(others[of]))
+            sides = [table[rng.permutation(len(table))[:few]] for table in (answers, others[of])]
+            scores.append(np.stack([_most_shared(drawn[of], side) for side in sides]) / answers.shape[1])
+            sizes.append(np.full(few, sum(of)))
+    members, strangers = np.concatenate(scores, axis=1)
+    groups = _by_size(np.concatenate(sizes))
+    return {name: attacks.auc(members[some], strangers[some]) for name, some in groups.items()}
+
+
+def fewest(true: Households, synthetic: Households) -> dict[str, int]:
+    """Return how many true households have the rarest composition of synthetic ones, by size; 0 for none."""
+    often = {_composition(true, rows): len(rows) for rows, _ in flat(true)}
+    alike = np.zeros(len(synthetic), int)
+    for rows, _ in flat(synthetic):
+        alike[rows] = often.get(_composition(synthetic, rows), 0)
+    return {
+        name: int(alike[some].min(initial=len(true))) if some.any() else 0
+        for name, some in _by_size(synthetic.sizes).items()
+    }
+
+
+def _composition(of: Households, rows: np.ndarray) -> tuple[int, ...]:
+    """How many members of each role households have that are all alike in this."""
+    return tuple(of.numbers[rows[0]].tolist())
+
+
 def _most_shared(table: np.ndarray, points: np.ndarray) -> np.ndarray:
     shared = np.empty(len(points))
     for some, agreed in agreements(table, points):
@@ -223,9 +270,9 @@ def _most_shared(table: np.ndarray, points: np.ndarray) -> np.ndarray:
 def identical(true: Households, synthetic: Households) -> dict[str, float]:
     """Return the share of synthetic households that equal a true one in every answer, by size."""
     same = np.zeros(len(synthetic), bool)
-    tables = {tuple(true.numbers[rows[0]]): table for rows, table in flat(true)}
+    tables = {_composition(true, rows): table for rows, table in flat(true)}
     for rows, answers in flat(synthetic):
-        table = tables.get(tuple(synthetic.numbers[rows[0]]))
+        table = tables.get(_composition(synthetic, rows))
         if table is not None:
             same[rows] = _most_shared(table, answers) == answers.shape[1]
     return {name: _mean(same[some]) for name, some in _by_size(synthetic.sizes).items()}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
 
 DISTANCES = ("median", "mean_abs", "rms")
 
+ENDS = ("", "_low", "_high")
+"""Of an estimate and its interval."""
 
 NOTES = (
     "× are multiples of a resample of whole households: of the median, the mean and the r.m.s. of "
@@ -49,8 +51,10 @@ NOTES = (
     "distances from households that no model saw, as multiples of the true ones' own: 1 is as near to them "
     "as the true households are, 1.41 as a resample.",
     "Closer is how often a synthetic household is nearer to a true one than to any held out, 50 % being no "
-    "leak; found, how often the true household it began at is among the ten nearest. Both compare households "
-    "of the same members.",
+    "leak; found, how often the true household it began at is among the ten nearest. Membership is the area "
+    "under the ROC curve of an attack that suspects those of having been seen whom a synthetic household is "
+    "like; 0.5 is no leak. All compare households of the same members, of whom fewest alike says how many "
+    "true households there are at least.",
 )
 
 
@@ -155,20 +159,26 @@ def privacy(
 
     Returns
     -------
-    a line a table and size: ``households``; ``closer_to_train``, see :func:`modp.measures.households.closer`;
-    ``within_10`` and its ``chance``, see :func:`modp.measures.households.found`; ``identical`` to a true
-    household, and to one held out, ``identical_holdout``
+    a line a table and size: ``households``; ``fewest``, see :func:`modp.measures.households.fewest`;
+    ``closer_to_train``, see :func:`modp.measures.households.closer`; ``within_10`` and its ``chance``, see
+    :func:`modp.measures.households.found`; ``membership``, ``membership_low`` and ``membership_high``, see
+    :func:`modp.measures.households.suspected`; ``identical`` to a true household, and to one held out,
+    ``identical_holdout``
     """
     lines = []
     for of, drawn in tables.items():
         table = drawn.households
         near = measures.closer(true, holdout, table, rng)
         hits = measures.found(true, table, drawn.record)
+        # Of random numbers of its own, so that the others are what they are without it.
+        attack = measures.suspected(true, holdout, table, rng.spawn(1)[0])
         same, others = (measures.identical(side, table) for side in (true, holdout))
+        rarest = measures.fewest(true, table)
         for size, number in measures.numbers(table).items():
             within, chance = hits[size]
-            line = {"table": of, "persons": size, "households": number, "closer_to_train": near[size]}
-            line |= {"within_10": within, "chance": chance}
+            line = {"table": of, "persons": size, "households": number, "fewest": rarest[size]}
+            line |= {"closer_to_train": near[size], "within_10": within, "chance": chance}
+            line |= {f"membership{end}": at for end, at in zip(ENDS, astuple(attack[size]), strict=True)}
             lines.append(line | {"identical": same[size], "identical_holdout": others[size]})
     return pd.DataFrame(lines)
 
@@ -298,21 +308,29 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
             line["table"],
             line["persons"],
             f"{line['households']:,}",
+            f"{line['fewest']:,}",
             *(_percent(line[name], 1) for name in ("closer_to_train", "within_10", "chance")),
+            _interval([line[f"membership{end}"] for end in ENDS]),
             *(_percent(line[name], 2) for name in ("identical", "identical_holdout")),
         )
         for line in privacy.to_dict("records")
     ]
-    of = ("closer", "found", "by chance", "identical", "identical to one held out")
+    said = ("closer", "found", "by chance", "membership", "identical", "identical to one held out")
     return [
         Printed("Crosstabs", ("table", "cells", "×", "population"), near, 2),
         Printed("Shares of households", ("share", *shares.columns[1:]), told, 1),
-        Printed("What is given away", ("table", "persons", "households", *of), left, 2),
+        Printed("What is given away", ("table", "persons", "households", "fewest alike", *said), left, 2),
     ]
 
 
 def _percent(share: float, digits: int) -> str:
     return "" if np.isnan(share) else f"{share:.{digits}%}"
+
+
+def _interval(numbers: Sequence[float]) -> str:
+    """An estimate and its interval, if it is known."""
+    value, low, high = numbers
+    return "" if np.isnan(value) else f"{value:.3f} ({low:.3f}–{high:.3f})"
 
 
 def _three(line: Mapping[str, float], what: str) -> str:
