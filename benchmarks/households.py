@@ -41,8 +41,6 @@ from modp.survey.records import Records
 
 SWEEPS = (20, 100)
 FIT = "fit processor s"
-FITS: dict[str, dict] = {"none": {"member_weights": None}, "student": {}}
-"""By prior, what else is said: without one all pairs of members have weights, for the sample's own counts."""
 LAST = f"prior student, {SWEEPS[0]} sweeps, resampled"
 DELTA = 1e-5
 SHOWN = ("within person", "household and person", "householder-spouse", "child-child", "all role pairs")
@@ -67,9 +65,9 @@ def tables(train: Households, rules: list, seed: int, threads: int) -> Iterator[
     began = time.process_time()
     alone = strangers(train, seed, threads)
     yield "persons", {"persons drawn singly": alone}, {FIT: time.process_time() - began}
-    for prior, more in FITS.items():
+    for prior in ("none", "student"):
         began = time.process_time()
-        model = HouseholdModel.fit(train, seed=seed, threads=threads, prior=prior, impossible=rules, **more)
+        model = HouseholdModel.fit(train, seed=seed, threads=threads, prior=prior, impossible=rules)
         took = {FIT: time.process_time() - began} | weights_a_household(model.model.weights, len(train))
         kinds = [(sweeps, "kept") for sweeps in SWEEPS] + [(SWEEPS[0], "resampled")]
         found = {

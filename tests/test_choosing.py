@@ -68,10 +68,11 @@ def couples(n: int, rng: np.random.Generator) -> Households:
     )
 
 
+@pytest.mark.parametrize("prior", ["none", "student"])
 @pytest.mark.parametrize(("most", "at_least"), [(1.5, True), (0.001, False)])
-def test_a_fit_has_weights_for_the_pair_of_questions_that_members_share_and_no_other(most, at_least):
+def test_a_fit_has_weights_for_the_pair_of_questions_that_members_share_and_no_other(most, at_least, prior):
     true = couples(1500, np.random.default_rng(3))
-    recipe = HouseholdsRecipe(most_windows=1, member_weights=most)
+    recipe = HouseholdsRecipe(most_windows=1, member_weights=most, prior=prior)
     model, _ = matching.fit(true, recipe, np.full(3, -1), 2, 1, 1, lambda _: None)
     pair = model.weights.pair[HOUSEHOLDER, SPOUSE]
     held = {(q, r) for q in range(3) for r in range(3) if pair[slice(*BOUNDS[q]), slice(*BOUNDS[r])].any()}
@@ -88,6 +89,12 @@ def test_without_a_bound_all_pairs_of_members_have_weights():
     recipe = HouseholdsRecipe(most_windows=1, member_weights=None)
     model, _ = matching.fit(true, recipe, np.full(3, -1), 2, 1, 1, lambda _: None)
     assert (model.weights.pair[HOUSEHOLDER, SPOUSE] != 0).mean() > 0.9
+
+
+def test_a_model_without_a_prior_has_all_pairs_unless_it_says_otherwise():
+    assert HouseholdsRecipe().member_weights == 1.5
+    assert HouseholdsRecipe(prior="none").member_weights is None
+    assert HouseholdsRecipe(prior="none", member_weights=2.0).member_weights == 2.0
 
 
 def test_what_an_interrupted_window_saw_is_forgotten():

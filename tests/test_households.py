@@ -212,7 +212,7 @@ def test_the_fit_recovers_the_counts_that_enumeration_expects(monkeypatch, most,
         starts,
         np.concatenate([d.roles for d in drawn]),
     )
-    recipe = HouseholdsRecipe(prior="none", member_weights=None, most_windows=2)
+    recipe = HouseholdsRecipe(prior="none", most_windows=2)
     model, history = matching.fit(true, recipe, AGREEING, 3, 1, 2, lambda _: None)
     assert history[-1].discrepancy < 2
     expected = parts(5, 2, 1, 3)

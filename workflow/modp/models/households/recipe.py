@@ -42,11 +42,11 @@ class HouseholdsRecipe(Recipe):
     ``margin_step`` set the steps; ``damping`` is added to the counts of pairs. After each sweep households of
     one composition exchange groups of linked answers, ``exchanges`` times. Pairs of two members' answers have
     at most ``member_weights`` weights a household, those of the questions, by roles, whose tables chains miss
-    most without; None for all. ``prior: student`` keeps the weights between members, and between members and
-    household, small, so that the model does not repeat its own records' noise. ``zeros`` are the pairs of
-    answers that no household holds, or those of them that chance does not explain. All members giving one
-    answer to a question of ``agree`` has a weight of its own; by default of race, Hispanic origin, language
-    and citizenship under Census's names.
+    most without; None for all, as by default without a prior. ``prior: student`` keeps the weights between
+    members, and between members and household, small, so that the model does not repeat its own records'
+    noise. ``zeros`` are the pairs of answers that no household holds, or those of them that chance does not
+    explain. All members giving one answer to a question of ``agree`` has a weight of its own; by default of
+    race, Hispanic origin, language and citizenship under Census's names.
 
     ``impossible`` lists rules besides the question set's ``members``, as ``{"spouse MAR": "not 1"}`` or
     ``{"child AGEP": "18..", "householder AGEP": "18"}``: what never occurs, or never together, by role and
@@ -65,6 +65,14 @@ class HouseholdsRecipe(Recipe):
     member_weights: float | None = Field(default=1.5, gt=0)
     agree: list[str] | None = None
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _weighs_all_pairs_without_a_prior(cls, keys: object) -> object:
+        """A model without a prior is for the sample's own counts, those of all pairs."""
+        if isinstance(keys, dict) and keys.get("prior") == "none":
+            return {"member_weights": None, **keys}
+        return keys
 
 
 class HouseholdsRow(Row):
