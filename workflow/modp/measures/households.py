@@ -198,7 +198,7 @@ def closer(
     size, as in ``SIZES`` -> share; ½ says that the train households are no nearer than others
     """
     scores = np.full(len(synthetic), np.nan)
-    sides = [{_composition(of, rows): table for rows, table in flat(of)} for of in (train, holdout)]
+    sides = [_tables(of) for of in (train, holdout)]
     for rows, answers in flat(synthetic):
         tables = [side.get(_composition(synthetic, rows)) for side in sides]
         if any(table is None for table in tables):
@@ -226,9 +226,7 @@ def suspected(
     -------
     size, as in ``SIZES`` -> the area under the ROC curve, of which ½ is no leak
     """
-    drawn, others = (
-        {_composition(of, rows): table for rows, table in flat(of)} for of in (synthetic, holdout)
-    )
+    drawn, others = _tables(synthetic), _tables(holdout)
     scores: list[np.ndarray] = [np.empty((2, 0))]
     sizes = [np.empty(0, int)]
     for rows, answers in flat(train):
@@ -245,7 +243,7 @@ def suspected(
 
 def fewest(true: Households, synthetic: Households) -> dict[str, int]:
     """Return how many true households have the rarest composition of synthetic ones, by size; 0 for none."""
-    often = {_composition(true, rows): len(rows) for rows, _ in flat(true)}
+    often = {of: len(table) for of, table in _tables(true).items()}
     alike = np.zeros(len(synthetic), int)
     for rows, _ in flat(synthetic):
         alike[rows] = often.get(_composition(synthetic, rows), 0)
@@ -253,6 +251,11 @@ def fewest(true: Households, synthetic: Households) -> dict[str, int]:
         name: int(alike[some].min(initial=len(true))) if some.any() else 0
         for name, some in _by_size(synthetic.sizes).items()
     }
+
+
+def _tables(of: Households) -> dict[tuple[int, ...], np.ndarray]:
+    """All answers of the households of each composition, a row a household."""
+    return {_composition(of, rows): table for rows, table in flat(of)}
 
 
 def _composition(of: Households, rows: np.ndarray) -> tuple[int, ...]:
@@ -270,7 +273,7 @@ def _most_shared(table: np.ndarray, points: np.ndarray) -> np.ndarray:
 def identical(true: Households, synthetic: Households) -> dict[str, float]:
     """Return the share of synthetic households that equal a true one in every answer, by size."""
     same = np.zeros(len(synthetic), bool)
-    tables = {_composition(true, rows): table for rows, table in flat(true)}
+    tables = _tables(true)
     for rows, answers in flat(synthetic):
         table = tables.get(_composition(synthetic, rows))
         if table is not None:

@@ -12,8 +12,9 @@ from modp.crosstabs.members import Parts, breaking
 from modp.measures import households as measures
 from modp.measures.ends import BOOTSTRAP
 from modp.measures.population import corrected
+from modp.measures.table import BOUNDED, LIMITS
 from modp.summaries.metrics import number as rounded
-from modp.summaries.printed import Printed
+from modp.summaries.printed import Printed, bounded
 from modp.summaries.warnings import COPIED
 from modp.survey import derived
 from modp.survey.households import PARENT, Households
@@ -42,8 +43,8 @@ ALL_PAIRS, IMPOSSIBLE, LARGEST = "all role pairs", "impossible", "4+"
 
 DISTANCES = ("median", "mean_abs", "rms")
 
-ENDS = ("", "_low", "_high")
-"""Of an estimate and its interval."""
+MEMBERSHIP = tuple(f"membership{end}" for end in ("", *LIMITS))
+"""Columns of an estimate and the ends of its interval."""
 
 NOTES = (
     "× are multiples of a resample of whole households: of the median, the mean and the r.m.s. of "
@@ -178,7 +179,7 @@ def privacy(
             within, chance = hits[size]
             line = {"table": of, "persons": size, "households": number, "fewest": rarest[size]}
             line |= {"closer_to_train": near[size], "within_10": within, "chance": chance}
-            line |= {f"membership{end}": at for end, at in zip(ENDS, astuple(attack[size]), strict=True)}
+            line |= dict(zip(MEMBERSHIP, astuple(attack[size]), strict=True))
             lines.append(line | {"identical": same[size], "identical_holdout": others[size]})
     return pd.DataFrame(lines)
 
@@ -310,7 +311,7 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
             f"{line['households']:,}",
             f"{line['fewest']:,}",
             *(_percent(line[name], 1) for name in ("closer_to_train", "within_10", "chance")),
-            _interval([line[f"membership{end}"] for end in ENDS]),
+            "" if np.isnan(line[MEMBERSHIP[0]]) else bounded([line[name] for name in MEMBERSHIP], BOUNDED),
             *(_percent(line[name], 2) for name in ("identical", "identical_holdout")),
         )
         for line in privacy.to_dict("records")
@@ -325,12 +326,6 @@ def printed(accuracy: pd.DataFrame, shares: pd.DataFrame, privacy: pd.DataFrame)
 
 def _percent(share: float, digits: int) -> str:
     return "" if np.isnan(share) else f"{share:.{digits}%}"
-
-
-def _interval(numbers: Sequence[float]) -> str:
-    """An estimate and its interval, if it is known."""
-    value, low, high = numbers
-    return "" if np.isnan(value) else f"{value:.3f} ({low:.3f}–{high:.3f})"
 
 
 def _three(line: Mapping[str, float], what: str) -> str:

@@ -164,7 +164,7 @@ class _Matching:
         self.good = self.walk.copy()
 
     def _choice(self, block: np.ndarray) -> Choice | None:
-        """Take members' pairs their weights, if only those are to have them that will be chosen."""
+        """Leave members' pairs without weights, if only those are to have them that will be chosen."""
         if self.recipe.member_weights is None:
             return None
         true = [self._counts(half).pair for half in self.start]
@@ -229,7 +229,7 @@ class _Matching:
         verdict = progress.judge(discrepancy, bias, self.averaged, recipe.tolerance, recipe.most_windows)
         if verdict == "worse":
             self._halve()
-        elif self.choice and not self.choice.ended:
+        elif self.choice:
             self._choose(self.choice)
         elif verdict == "good":
             self.good = self.walk.copy()
@@ -240,6 +240,7 @@ class _Matching:
         if "pair" in self.priors:
             self.priors["pair"] = self._prior(self.priors["pair"].counts, choice.block, self.free["pair"])
             self.walk.variances = self._variances()
+        self.choice = None if choice.ended else choice
         self.good = self.walk.copy()
         self.progress.again()
 
@@ -318,7 +319,7 @@ class _Matching:
         ]
         self.walk.chains = [chains for chains, _ in swept]
         halves = [self._counts(chains) for chains in self.walk.chains]
-        if self.choice and not self.choice.ended and level:
+        if self.choice:
             self.choice.see([half.pair for half in halves])
         target = self._judged(self.target) - self._judged_pull(model.weights)
         one, other = (
