@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -40,11 +41,35 @@ class Cost:
 
     wall, processor : seconds; the latter of user and system, of all threads
     peak_mb : most memory that one of the processes held at a time, in MB (1e6 bytes)
+    held_mb : the same of the one process alone, without what is mapped from files, which the system takes
+        back where memory is short; looked at twenty times a second; 0 without /proc
     """
 
     wall: float
     processor: float
     peak_mb: float
+    held_mb: float = 0.0
+
+
+HELD_AT = re.compile(r"^RssAnon:\s+(\d+) kB$", re.MULTILINE)
+LOOKED_AT = 0.05
+"""Seconds between two looks at a process."""
+
+
+class _Watch(threading.Thread):
+    """Looks at what a process holds until it is told to stop."""
+
+    def __init__(self, process: int):
+        super().__init__(daemon=True)
+        self.status, self.stopped, self.most = Path(f"/proc/{process}/status"), threading.Event(), 0.0
+
+    def run(self) -> None:
+        while not self.stopped.wait(LOOKED_AT):
+            try:
+                found = HELD_AT.search(self.status.read_text(encoding="utf-8"))
+            except OSError:
+                return
+            self.most = max(self.most, int(found[1]) * 1024 / 1e6 if found else 0.0)
 
 
 class FailedError(RuntimeError):
@@ -74,8 +99,11 @@ def run(
         )
         clock = threading.Timer(most or threading.TIMEOUT_MAX, process.kill)
         clock.start()
+        watch = _Watch(process.pid)
+        watch.start()
         _, status, used = os.wait4(process.pid, 0)
         clock.cancel()
+        watch.stopped.set()
         wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode == -signal.SIGKILL and most and wall >= most:
@@ -84,7 +112,7 @@ def run(
         end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
         words = " ".join(map(str, command))
         raise FailedError(f"{words[:200]} ended with status {process.returncode}:\n{end}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6, watch.most)
 
 
 def modp(*arguments: str | Path) -> list[str]:

@@ -95,7 +95,7 @@ def costs(rows: int, options: argparse.Namespace) -> dict[str, Cost]:
         for step, command in commands(options.chains, row).items():
             found[step] = run([word.replace("{at}", str(folder)) for word in command], folder / "log")
             cost = found[step]
-            taken = f"{cost.wall:.0f} | {cost.processor:.0f} | {cost.peak_mb:,.0f}"
+            taken = f"{cost.wall:.0f} | {cost.processor:.0f} | {cost.held_mb:,.0f} | {cost.peak_mb:,.0f}"
             print(f"| {step} | {rows:,} | {taken} |", flush=True)
         return found
     finally:
@@ -113,7 +113,8 @@ def main() -> None:
     parser.add_argument("--balanced", action="store_true", help="draw a balanced table")
     parser.add_argument("--folder", type=Path, help="where what is made lies for the time being")
     options = parser.parse_args()
-    print("| step | rows | wall s | processor s | peak MB |\n|---|" + "--:|" * 4)
+    heads = ("rows", "wall s", "processor s", "held MB", "peak MB")
+    print(f"| step | {' | '.join(heads)} |\n|---|" + "--:|" * len(heads))
     for rows in options.sizes:
         costs(rows, options)
 

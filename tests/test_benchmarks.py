@@ -50,6 +50,15 @@ def test_a_command_costs_its_own_time_and_memory_and_that_of_what_it_starts(tmp_
     heavy, light = (cost_of(some, tmp_path / "log") for some in (program, "pass"))
     assert 200 < heavy.peak_mb < 400 and light.peak_mb < heavy.peak_mb
     assert light.processor > 0 and light.wall > 0
+    program = (
+        "import mmap, time; file = open('{}', 'w+b'); file.truncate(100_000_000); "
+        "x = mmap.mmap(file.fileno(), 0); x[::4096] = b'1' * len(x[::4096]); y = b'1' * {}; time.sleep(0.3)"
+    )
+    in_file, in_memory = (
+        cost_of(program.format(tmp_path / "big", size), tmp_path / "log") for size in (10, 100_000_000)
+    )
+    assert in_file.peak_mb > 100 > 40 > in_file.held_mb > 1
+    assert 100 < in_memory.held_mb < 150 and in_memory.peak_mb > 200
     with pytest.raises(measured.FailedError, match="status 3:\nso it ends"):
         measured.run([sys.executable, "-c", "print('so it ends'); exit(3)"], tmp_path / "other")
 

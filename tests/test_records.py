@@ -60,3 +60,30 @@ def test_row_groups_are_read_one_after_the_other(tmp_path, monkeypatch):
     assert np.isnan(found["record"][21]) and np.array_equal(
         np.delete(found["record"], 21), extra["record"].compressed()
     )
+
+
+def test_large_tables_lie_in_files_and_hold_the_same(tmp_path, monkeypatch):
+    small = records_of(codes_of((3, 5), 25, np.random.default_rng(1)), (3, 5))
+    rows = np.random.default_rng(2).permutation(25)
+    monkeypatch.setattr(records, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(records, "HELD", 10)
+    small.write(tmp_path / "r.parquet")
+    codes, _ = records.read(tmp_path / "r.parquet", small.codebook)
+    assert not codes.flags.owndata and np.array_equal(codes, small.codes)
+    codes[0, 0] = codes[0, 0]  # can be written to
+    assert np.array_equal(small[rows].codes, small.codes[rows])
+    assert np.array_equal(small[rows > 3].codes, small.codes[rows > 3])
+    assert np.array_equal(small[4:9].codes, small.codes[4:9])
+    allowed = np.array([1, 0, 1, 1, 1, 0, 1, 1], bool)
+    slow = [i for i, (a, b) in enumerate(small.codes.tolist()) if a != 1 and b != 2]
+    assert small.meeting(allowed).tolist() == slow
+
+
+def test_parts_of_a_table_are_written_one_below_the_other(tmp_path):
+    whole = records_of(codes_of((3, 5), 25, np.random.default_rng(1)), (3, 5))
+    whole.write(tmp_path / "whole.parquet", {"entropy_bits": np.arange(25.0)})
+    some = (slice(0, 9), slice(9, 9), slice(9, 25))
+    parts = ((whole.codes[at], {"entropy_bits": np.arange(25.0)[at]}) for at in some)
+    records.write_parts(tmp_path / "parts.parquet", parts, whole.codebook)
+    one, other = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
+    assert one.equals(other)

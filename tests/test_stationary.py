@@ -14,6 +14,7 @@ from modp.base.errors import InputError
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import gpu_sweeps, independent, postprocess, sweeps
+from modp.models import family
 from modp.models.family import Work
 from modp.models.stationary import FAMILY, drawing, matching, wide
 from modp.models.stationary import model as stationary
@@ -199,6 +200,38 @@ def test_a_row_starts_from_the_true_records_or_from_nobody(fit, start):
     from_records, bits, _ = stationary.sample(fit[0], records.codes, 2, seed, 1)
     assert np.array_equal(drawn.codes, from_records) == (start == "records")
     assert np.array_equal(drawn.entropy_bits, bits) == (start == "records")
+
+
+@pytest.mark.parametrize(("size", "sizes"), [(None, [200, 200, 200]), (700, [175, 175, 175, 175])])
+def test_a_large_table_is_drawn_in_parts_each_from_its_share_of_the_records(fit, monkeypatch, size, sizes):
+    monkeypatch.setattr(family, "DRAWN_AT_ONCE", 200)
+    records, work = correlated(600), Work("m/x", 7, device="cpu")
+    row = FAMILY.row(model="m", name="x", sweeps=2, size=size, balanced=True)
+    parts = list(FAMILY.draw_in_parts(fit[0], records, row, work))
+    assert [len(part.codes) for part in parts] == sizes
+    begins = np.linspace(0, 600, len(sizes) + 1).astype(int)
+    for k, (part, (first, last)) in enumerate(zip(parts, itertools.pairwise(begins), strict=True)):
+        own = row.model_copy(update={"size": sizes[k]})
+        alone = FAMILY.draw(fit[0], records[first:last], own, replace(work, name=f"m/x/{k}"))
+        assert np.array_equal(part.codes, alone.codes)
+        assert part.record.min() >= first and part.record.max() < last
+    whole = np.concatenate([part.codes for part in parts])
+    wanted = expected_crosstab(fit[0]) * len(whole)
+    assert np.abs(crosstab(records.of(whole)) - wanted).max() < 4 * np.sqrt(len(sizes))
+
+
+def test_a_table_is_drawn_in_one_part_where_parts_may_be_empty_or_the_family_needs_all(fit, monkeypatch):
+    monkeypatch.setattr(family, "DRAWN_AT_ONCE", 200)
+    records, work = correlated(600), Work("m/x", 7, device="cpu")
+    some = FAMILY.row(model="m", name="x", sweeps=2, where={"A": "1"})
+    plain = FAMILY.row(model="m", name="x", sweeps=2)
+    for kind, row, how in (
+        (FAMILY, some, work),
+        (FAMILY, plain, replace(work, weights=np.ones(600))),
+        (replace(FAMILY, separable=False), plain, work),
+    ):
+        assert len(list(kind.draw_in_parts(fit[0], records, row, how))) == 1
+    assert len(list(FAMILY.draw_in_parts(fit[0], records, plain, work))) == 3
 
 
 def test_the_curve_has_its_points_among_the_chains_sweeps(fit):

@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pytest
 import torch
 from conftest import codes_of, records_of
 from hypothesis import given
@@ -29,6 +30,12 @@ def test_counts_equal_the_slow_ones(n, seed):
     assert places.tolist() == [0, 12, 36, 52, 76]
     assert triples.counts(codes, every[1:2], SIZES).tolist() == slow[places[1] : places[2]]
     assert gpu_counts.triples_on(torch.device("cpu"), codes, every, SIZES).tolist() == slow
+    weights = np.random.default_rng(seed).uniform(0, 2, n)
+    whole = triples.counts(codes, every, SIZES, weights=weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(triples, "ROWS_AT_ONCE", 7)
+        assert triples.counts(codes, every, SIZES).tolist() == slow
+        assert np.array_equal(triples.counts(codes, every, SIZES, weights=weights), whole)
 
 
 @given(st.integers(0, 60), st.integers(0, 10**6))

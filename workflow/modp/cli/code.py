@@ -16,7 +16,10 @@ from modp.crosstabs.pairs import crosstab
 from modp.pums.where import Dataset, Part
 from modp.survey import coding, holdout, weights
 from modp.survey.codebook import Codebook
-from modp.survey.records import Records
+from modp.survey.records import Records, grouped, write_parts
+
+MOST_TOLD = 20
+"""Cells that are called impossible and are held: so many are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,15 +54,14 @@ def run(options: argparse.Namespace, log: Log) -> None:
     else:
         say_unknown = log if dataset.unknown == "category" else None
         codes, codebook = coding.code(chosen.answers, questions, jitter, say_unknown, kept, log)
-    held = codes[~kept]
-    known = (held != coding.UNKNOWN).all(axis=1)
-    codes = codes[kept]
+    own, others = np.flatnonzero(kept), np.flatnonzero(~kept)
+    known = np.concatenate([(held != coding.UNKNOWN).all(axis=1) for held in grouped(codes, others)])
     with written(options.codebook) as path:
         path.write_text(codebook.to_json(), encoding="utf-8")
     with written(options.records) as path:
-        Records(codes, codebook).write(path)
+        _write(path, codes, own, codebook)
     with written(options.holdout) as path:
-        Records(held[known], codebook).write(path)
+        _write(path, codes, others[known], codebook)
     if options.weights:
         with written(options.weights) as path:
             weights.write(path, chosen.households, chosen.weights, chosen.housed)
@@ -67,14 +69,22 @@ def run(options: argparse.Namespace, log: Log) -> None:
         assert chosen.parts is not None
         with written(options.parts) as path:
             apart.write(path, chosen.parts[kept], chosen.parts[~kept][known])
-    for cell in codebook.broken(crosstab(Records(codes, codebook))):
+    found = np.sum([crosstab(Records(some, codebook)) for some in grouped(codes, own)], axis=0)
+    broken = codebook.broken(found)
+    for cell in broken[:MOST_TOLD]:
         log(f"the question set calls impossible, and the records hold: {cell}")
+    if len(broken) > MOST_TOLD:
+        log(f"and {len(broken) - MOST_TOLD:,} more such cells")
     if not known.all():
         log(f"{(~known).sum():,} records are not held out, but left out: no other record answers like them")
     log(
-        f"{len(codes):,} records, {len(codebook.questions)} questions, "
+        f"{len(own):,} records, {len(codebook.questions)} questions, "
         f"{codebook.block_starts[-1]} categories ({questions.name}); {known.sum():,} records held out"
     )
+
+
+def _write(path: Path, codes: np.ndarray, rows: np.ndarray, codebook: Codebook) -> None:
+    write_parts(path, ((some, {}) for some in grouped(codes, rows)), codebook)
 
 
 def _cut(part: Part, options: argparse.Namespace, log: Log) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from modp.base import seeds
 from modp.base.config import check
 from modp.base.errors import InputError, did_you_mean
 from modp.base.output import Log
-from modp.cli.inputs import ask_for_fitted, design_of, fitted, read_drawn, work_of, write_drawn
+from modp.cli.inputs import ask_for_fitted, design_of, fitted, read_drawn, work_of, write_parts
 from modp.draws import weighting
 from modp.models.family import Drawn, Row
 from modp.survey.codebook import Codebook
@@ -35,16 +35,39 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw, write."""
     records, family, model = fitted(options)
     row = check(options.row, family.row, f"row {options.name}")
-    instances = [read_drawn(path, records.codebook) for path in options.instances]
-    drawn = family.draw(model, records, row, work_of(options, log), instances)
-    drawn = _weighed(drawn, row, records, bool(family.parts.get("guarantee")), options, log)
-    write_drawn(options.out, drawn, records.codebook)
-    partners = drawn.record.compressed()
-    if len(partners):
-        differ = np.mean(drawn.codes[~np.ma.getmaskarray(drawn.record)] != records.codes[partners])
-        log(f"{row.row}: {len(drawn.codes):,} records; {differ:.1%} of the answers differ from the partner's")
+    work = work_of(options, log)
+    if options.instances or options.weight_question is not None or row.calibrate:
+        instances = [read_drawn(path, records.codebook) for path in options.instances]
+        drawn = family.draw(model, records, row, work, instances)
+        guaranteed = bool(family.parts.get("guarantee"))
+        parts = iter([_weighed(drawn, row, records, guaranteed, options, log)])
     else:
-        log(f"{row.row}: {len(drawn.codes):,} records that no true record was the start of")
+        parts = family.draw_in_parts(model, records, row, work)
+    told = _Told()
+    write_parts(options.out, (told.of(part, records) for part in parts), records.codebook)
+    if told.answers:
+        differ = told.differing / told.answers
+        log(f"{row.row}: {told.records:,} records; {differ:.1%} of the answers differ from the partner's")
+    else:
+        log(f"{row.row}: {told.records:,} records that no true record was the start of")
+
+
+@dataclass
+class _Told:
+    """What is told of a table whose parts went by: its records, and their answers beside their partners'."""
+
+    records: int = 0
+    answers: int = 0
+    differing: int = 0
+
+    def of(self, part: Drawn, true: Records) -> Drawn:
+        """Count a part, and return it."""
+        begun = ~np.ma.getmaskarray(part.record)
+        changed = part.codes[begun] != true.codes[part.record.compressed()]
+        self.records += len(part.codes)
+        self.answers += changed.size
+        self.differing += int(np.count_nonzero(changed))
+        return part
 
 
 def _weighed(

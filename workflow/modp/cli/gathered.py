@@ -16,6 +16,7 @@ from modp.files.raw import whole
 from modp.files.read import read
 from modp.models.households import rules
 from modp.pums import raw, vintages
+from modp.pums.stored import Made, Raw
 from modp.pums.where import Dataset
 from modp.survey import coding, households
 from modp.survey.households import HOUSEHOLD, MOST, ROLE, Households, disagreement, placed
@@ -32,8 +33,6 @@ MOST_BROKEN = 0.05
 
 OF_PERSONS = "csv_p"
 """How the names of Census's files of persons begin."""
-
-Columns = Mapping[str, np.ma.MaskedArray]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Gathered:
     home_rows: np.ndarray
     every_row: np.ndarray
     every_home_row: np.ndarray
-    answers: Mapping[str, Columns]
+    answers: Mapping[str, Raw]
 
 
 def gathered(
@@ -116,10 +115,9 @@ def gathered(
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no household to learn from")
     jitter = seeds.generator(seed, "deciles")
 
-    def coded(values: Columns, of: QuestionSet, at: np.ndarray, kept: np.ndarray) -> Records:
+    def coded(values: Raw, of: QuestionSet, at: np.ndarray, kept: np.ndarray) -> Records:
         say = log if dataset.unknown == "category" else None
-        answers = {column: values[column][at] for column in of.columns}
-        return Records(*coding.code(answers, of, jitter, say, kept, log))
+        return Records(*coding.code(raw.at_rows(values, at), of, jitter, say, kept, log))
 
     persons = coded(found, of_persons, rows, np.repeat(train, np.diff(starts)))
     everybody = Households(
@@ -192,19 +190,20 @@ def _read(
     questions: QuestionSet,
     besides: Sequence[str],
     log: Callable[[str], None],
-) -> dict[str, np.ma.MaskedArray]:
+) -> Raw:
     """The columns of questions, the key as words, and those of ``besides`` that there are, whole numbers."""
     key = dataset.household or raw.HOUSEHOLD
     if dataset.table is not None:
         table, _ = own_table(files, dataset, dataset.table)
         where = ", ".join(map(str, files))
-        found = dict(own_raw(table, questions, where))
-        others = [name for name in besides if name in table.names and name not in found]
-        found |= {name: whole(table[name], where) for name in others}
-        found |= {key: table[key].words} if key in table.names else {}
+        own = dict(own_raw(table, questions, where))
+        others = [name for name in besides if name in table.names and name not in own]
+        own |= {name: whole(table[name], where) for name in others}
+        found: Raw = own | ({key: table[key].words} if key in table.names else {})
     else:
         read_ = raw.raw_records(list(files), dataset, questions, besides)
-        found = read_ | raw.prepared(read_, dataset, questions, log)
+        of_questions = raw.prepared(read_, dataset, questions, log)
+        found = Made(list(read_), lambda name: (of_questions if name in of_questions else read_)[name])
     if key not in found:
         raise InputError(
             f"{files[0]} has no column {key!r}: say which one names the household, by the dataset YAML's key "
@@ -213,7 +212,7 @@ def _read(
     return found
 
 
-def _roles(found: Columns, keys: np.ndarray, where: Path, log: Callable[[str], None]) -> np.ndarray:
+def _roles(found: Raw, keys: np.ndarray, where: Path, log: Callable[[str], None]) -> np.ndarray:
     """What each person is in his or her household, int8 (n,)."""
     told = next((name for name in RELATIONSHIPS if name in found), None)
     if told:
@@ -225,12 +224,12 @@ def _roles(found: Columns, keys: np.ndarray, where: Path, log: Callable[[str], N
     raise InputError(f"{where} has neither {' nor '.join(RELATIONSHIPS)}, nor {AGE} and {MARRIED}")
 
 
-def _housed(found: Columns) -> np.ndarray | bool:
+def _housed(found: Raw) -> np.ndarray | bool:
     return found[TYPE].filled(1) == 1 if TYPE in found else True
 
 
 def _joined(
-    keys: np.ndarray, inside: np.ndarray, homes: Columns, key: str, log: Callable[[str], None]
+    keys: np.ndarray, inside: np.ndarray, homes: Raw, key: str, log: Callable[[str], None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each person's row in the households' files, -1 for none, and who has one outside group quarters."""
     names = homes[key].filled("")
@@ -256,7 +255,7 @@ def _joined(
     return at, inside & ~quarters
 
 
-def _require_agreement(found: Columns, questions: QuestionSet, rows: np.ndarray, heads: np.ndarray) -> None:
+def _require_agreement(found: Raw, questions: QuestionSet, rows: np.ndarray, heads: np.ndarray) -> None:
     """Raise InputError where persons differ from their householder in what is the household's."""
     differ = []
     for name in questions.columns:

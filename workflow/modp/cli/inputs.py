@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -142,8 +143,15 @@ def read_drawn(path: Path, codebook: Codebook) -> Drawn:
 
 def write_drawn(target: Path, drawn: Drawn, codebook: Codebook) -> None:
     """Write a synthetic table with its causal partners and entropies, whole or not at all."""
+    write_parts(target, [drawn], codebook)
+
+
+def write_parts(target: Path, parts: Iterable[Drawn], codebook: Codebook) -> None:
+    """Write a synthetic table as :func:`write_drawn` does, of which one part at a time is held."""
     with written(target) as path:
-        extra: dict[str, np.ndarray] = {"record": drawn.record, "entropy_bits": drawn.entropy_bits}
-        if drawn.weights is not None:
-            extra[WEIGHT] = drawn.weights
-        records.write(path, drawn.codes, codebook, extra)
+        records.write_parts(path, ((part.codes, _columns(part)) for part in parts), codebook)
+
+
+def _columns(drawn: Drawn) -> dict[str, np.ndarray]:
+    weights = {} if drawn.weights is None else {WEIGHT: drawn.weights}
+    return {"record": drawn.record, "entropy_bits": drawn.entropy_bits, **weights}

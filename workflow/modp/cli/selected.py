@@ -19,12 +19,11 @@ from modp.files.read import read
 from modp.files.table import BLANK, Column, Table, stacked
 from modp.pums import parts, raw, vintages
 from modp.pums.places import fips
+from modp.pums.stored import Made, Raw
 from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
 from modp.survey.weights import Weights, checked
-
-Columns = dict[str, np.ma.MaskedArray]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Selected:
     housed : whether households are those that the data set names, not one for each record
     """
 
-    answers: Mapping[str, np.ma.MaskedArray]
+    answers: Raw
     kept: np.ndarray
     rows: np.ndarray
     households: np.ndarray
@@ -76,13 +75,13 @@ def selected(
     n, housed = len(rows), households is not None
     kept, named = np.ones(n, bool), parts.names(columns, dataset)
     if held_files:
-        others, _, theirs, _ = _read(held_files, dataset, questions, log)
+        others, their_rows, *_ = _read(held_files, dataset, questions, log)
         also = parts.names(others, dataset)
         named = None if named is None or also is None else np.append(named, also)
-        _require_other_people(households, theirs, dataset)
-        kept = np.append(kept, np.zeros(len(next(iter(others.values()))), bool))
-        columns, others = (_prepared(part, dataset, questions, log) for part in (columns, others))
-        columns = {name: np.ma.concatenate([values, others[name]]) for name, values in columns.items()}
+        _require_other_people(columns, others, dataset)
+        kept = np.append(kept, np.zeros(len(their_rows), bool))
+        ours, theirs = (_prepared(part, dataset, questions, log) for part in (columns, others))
+        columns = Made(list(ours), lambda name: np.ma.concatenate([ours[name], theirs[name]]))
     else:
         if households is None:
             households = np.ma.array(np.arange(n))
@@ -98,13 +97,11 @@ def selected(
     own, rows = kept[:n], rows[kept[:n]]
     names = np.ma.array(np.arange(n)) if households is None else households
     numbers = holdout.households_of(names[own])
-    weights = _weights({name: values[own] for name, values in weighing.items()}, rows, numbers, dataset)
+    weights = _weights(raw.at_rows(weighing, np.flatnonzero(own)), rows, numbers, dataset)
     return Selected(columns, kept, rows, numbers, weights, named, housed)
 
 
-def _weights(
-    columns: Mapping[str, np.ma.MaskedArray], rows: np.ndarray, households: np.ndarray, dataset: Dataset
-) -> Weights | None:
+def _weights(columns: Raw, rows: np.ndarray, households: np.ndarray, dataset: Dataset) -> Weights | None:
     """The records' weights; raise InputError where the files lack a column of them."""
     if dataset.weight is None:
         return None
@@ -231,39 +228,33 @@ def _in_order_of(first: Table, table: Table) -> Table:
 
 def _read(
     files: list[Path], dataset: Dataset, questions: QuestionSet, log: Callable[[str], None]
-) -> tuple[
-    dict[str, np.ma.MaskedArray], np.ndarray, np.ma.MaskedArray | None, Mapping[str, np.ma.MaskedArray]
-]:
+) -> tuple[Raw, np.ndarray, np.ma.MaskedArray | None, Raw]:
     """Columns of the records that filters keep, where these stand in the files, households, weights."""
     if dataset.table is not None:
         table, _ = own_table(files, dataset, dataset.table)
         where = ", ".join(str(path) for path in files)
-        columns = dict(own_raw(table, questions, where))
+        own = dict(own_raw(table, questions, where))
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
         parts.require_columns(table.names, dataset)
-        columns |= {name: table[name].words for name in parts.columns(dataset) if name not in columns}
-        weighing = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
         rows, households = np.arange(len(table)), _households(table, dataset)
-        kept = parts.wanted(columns, dataset)
+        besides = [*parts.columns(dataset), *([dataset.household] if dataset.household else [])]
+        own |= {name: table[name].words for name in besides if name not in own}
+        weights = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
+        kept = parts.wanted(own, dataset)
         if kept is None:
-            return columns, rows, households, weighing
+            return own, rows, households, weights
         log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
-        households = households if households is None else households[kept]
-        columns, weighing = ({c: v[kept] for c, v in some.items()} for some in (columns, weighing))
-        return columns, rows[kept], households, weighing
+        households, rows = None if households is None else households[kept], rows[kept]
+        return raw.at_rows(own, rows), rows, households, raw.at_rows(weights, rows)
     everything = raw.raw_records(files, dataset, questions)
     rows, columns = raw.filtered(everything, dataset, log)
-    weighing = {name: columns[name] for name in dataset.weights if name in columns}
-    return columns, rows, columns.get(dataset.household or raw.HOUSEHOLD), weighing
+    weighing = Made([name for name in dataset.weights if name in columns], columns.__getitem__)
+    key = dataset.household or raw.HOUSEHOLD
+    return columns, rows, everything.numbered(key)[rows] if key in everything else None, weighing
 
 
-def _prepared(
-    columns: dict[str, np.ma.MaskedArray],
-    dataset: Dataset,
-    questions: QuestionSet,
-    log: Callable[[str], None],
-) -> dict[str, np.ma.MaskedArray]:
+def _prepared(columns: Raw, dataset: Dataset, questions: QuestionSet, log: Callable[[str], None]) -> Raw:
     return columns if dataset.table is not None else raw.prepared(columns, dataset, questions, log)
 
 
@@ -285,13 +276,12 @@ def _require_different(files: Sequence[Path], dataset: Dataset) -> None:
             )
 
 
-def _require_other_people(
-    households: np.ma.MaskedArray | None, others: np.ma.MaskedArray | None, dataset: Dataset
-) -> None:
+def _require_other_people(columns: Raw, others: Raw, dataset: Dataset) -> None:
     """Raise InputError if records to hold out are of households that the models learn from."""
-    if households is None or others is None:
+    key = dataset.household or raw.HOUSEHOLD
+    if key not in columns or key not in others:
         return
-    found = holdout.in_both(households, others)
+    found = holdout.in_both(columns[key], others[key])
     if found:
         raise InputError(
             f"{dataset.title}: the files under 'holdout' are of the households that the models learn from: "

@@ -11,6 +11,9 @@ from modp.crosstabs.limits import FEWEST
 AT_ONCE = 64
 """Triples that a thread counts at a time."""
 
+ROWS_AT_ONCE = 1 << 20
+"""Records that are laid out question by question at a time."""
+
 CELLS_AT_ONCE = 1 << 22
 """Cells of triples that are held in memory at a time."""
 
@@ -63,17 +66,20 @@ def counts(
     found = np.zeros(places[-1], np.int64 if weights is None else np.float64)
     if not len(triples):
         return found
-    columns = np.ascontiguousarray(codes.T, np.int16)
     count, summed = compiled(_count), compiled(_sum)
+    for begin in range(0, len(codes), ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
+        columns = np.ascontiguousarray(codes[rows].T, np.int16)
+        weighing = None if weights is None else weights[rows]
 
-    def part(first: int) -> None:
-        some = slice(first, first + AT_ONCE)
-        if weights is None:
-            count(columns, triples[some], sizes, places[some], found)
-        else:
-            summed(columns, weights, triples[some], sizes, places[some], found)
+        def part(first: int, columns: np.ndarray = columns, weighing: np.ndarray | None = weighing) -> None:
+            some = slice(first, first + AT_ONCE)
+            if weighing is None:
+                count(columns, triples[some], sizes, places[some], found)
+            else:
+                summed(columns, weighing, triples[some], sizes, places[some], found)
 
-    in_threads(part, range(0, len(triples), AT_ONCE), threads)
+        in_threads(part, range(0, len(triples), AT_ONCE), threads)
     return found
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modp.crosstabs.agreements import agreements, most, numbers
+from modp.crosstabs.agreements import agreements, most, numbers, votes
 from modp.crosstabs.identical import identities
 from modp.measures.linear import reconstructed, singled
-from modp.survey.records import Records, one_hot
+from modp.survey.records import Records
 
 CERTAINTY = 1.959964
 """Standard errors on either side of a value: bounds are of 95% intervals."""
@@ -89,7 +89,7 @@ def exact_matches(synthetic: np.ndarray, reference: np.ndarray) -> Estimate:
     """
     if not len(synthetic) or not len(reference):
         return UNDEFINED
-    person = identities(np.concatenate([reference, synthetic]))
+    person = identities(reference, synthetic)
     of_reference, of_synthetic = person[: len(reference)], person[len(reference) :]
     size = person.max() + 1
     unique = np.bincount(of_reference, minlength=size)[of_reference] == 1
@@ -356,14 +356,9 @@ def guessed(points: np.ndarray, table: np.ndarray, question: int) -> np.ndarray:
     -------
     shape (m,): one for a right guess, zero for a wrong one, a part where answers are level
     """
-    others = np.arange(points.shape[1]) != question
-    size = int(max(table[:, question].max(initial=0), points[:, question].max(initial=0))) + 1
-    answers = one_hot(table[:, [question]], np.array([0, size]))
-    right = np.empty(len(points))
-    for some, agreeing in agreements(table[:, others], points[:, others]):
-        votes = (agreeing == agreeing.max(axis=1, keepdims=True)).astype(np.float32) @ answers
-        chosen = votes == votes.max(axis=1, keepdims=True)
-        right[some] = chosen[np.arange(len(votes)), points[some, question]] / chosen.sum(axis=1)
+    given = votes(table, points, question)
+    chosen = given == given.max(axis=1, keepdims=True)
+    right: np.ndarray = chosen[np.arange(len(points)), points[:, question]] / chosen.sum(axis=1)
     return right
 
 

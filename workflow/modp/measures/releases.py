@@ -135,7 +135,7 @@ def _attacks(
 
 def copied(people: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return who answers like nobody else of these people and like a record of the table: bool (n,)."""
-    person = identities(np.concatenate([people, table]))
+    person = identities(people, table)
     mine, theirs = person[: len(people)], person[len(people) :]
     alone = np.bincount(mine, minlength=person.max() + 1)[mine] == 1
     return alone & np.isin(mine, theirs)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 Where = dict[str, int | str | list[int | str]]
 """Question -> a category, or a list of such, as :func:`modp.survey.where.allowed` reads it."""
+
+DRAWN_AT_ONCE = 1 << 19
+"""Records of a table that are drawn together, where its family can draw some at a time."""
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -175,6 +179,7 @@ class Family:
     most_rows : how many rows may be drawn from one model; None for any number
     trains : whether its history is of a loss that falls, for the figure of trainings
     excludes_zeros : whether a fit depends on what counts as a structural zero
+    separable : whether records of a table can be drawn some at a time, each part as a table of its own
     whole : whether it is of whole households, not of single records. It has parts fit, load, draw and, where
         there is one, guarantee alone then; they take households in place of records, and draw(model,
         households, row, work) returns households, and the row of the true one at which each began, masked
@@ -191,6 +196,7 @@ class Family:
     most_rows: int | None = None
     trains: bool = True
     excludes_zeros: bool = False
+    separable: bool = False
     whole: bool = False
 
     def can(self, part: str) -> bool:
@@ -217,6 +223,24 @@ class Family:
         if row.size is not None and len(drawn.codes) != row.size:
             raise InputError(f"{row.row}: models of the family {self.name!r} draw no other number of records")
         return drawn
+
+    def draw_in_parts(self, model: Model, records: Records, row: Row, work: Work) -> Iterator[Drawn]:
+        """Draw the table of one row as :meth:`draw` does, of which one part at a time is held.
+
+        A table of more than ``DRAWN_AT_ONCE`` records has several parts, if the family is separable; none
+        under a condition or of weighted records, of which parts may have none. Each part is begun at its
+        share of the true records, in their order, and is balanced by itself where the row is.
+        """
+        size = row.size or len(records)
+        number = -(-max(size, len(records)) // DRAWN_AT_ONCE) if self.separable else 1
+        if number == 1 or row.condition or work.weights is not None:
+            yield self.draw(model, records, row, work)
+            return
+        ends = [(len(records) * k // number, size * k // number) for k in range(number + 1)]
+        for k, ((first, drawn), (last, wanted)) in enumerate(itertools.pairwise(ends)):
+            own = row.model_copy(update={"size": wanted - drawn}) if row.size else row
+            part = self.draw(model, records[first:last], own, replace(work, name=f"{work.name}/{k}"))
+            yield replace(part, record=part.record + first)
 
     def draw_whole(
         self, model: Any, true: Households, row: Row, work: Work

@@ -67,12 +67,12 @@ def _answers(size: Size) -> int:
 FITS = (20, 6, 30)
 NEEDS = {
     "acquire": Need(500, minutes=(60, 5, 0)),
-    "code": Need(450, 30, 150),
+    "code": Need(450, 15, 150),
     "bootstrap": Need(500, 40, 50),
     "fit": Need(600, 80, 1000, FITS),
     "instances": Need(600, 60, 300),
     "draw": Need(500, 60, 500),
-    "measure": Need(800, 30, 500),
+    "measure": Need(800, 15, 500),
     "frontier": Need(800, 80, 1000, FITS),
     "mixing": Need(600, 80, 1000),
     "epsilon": Need(800, 80, 1000, (60, 30, 150)),

@@ -8,10 +8,9 @@ import numpy as np
 from modp.base.errors import InputError
 from modp.pums import filters, parts, vintages
 from modp.pums.read import read
+from modp.pums.stored import Made, Raw, Stored
 from modp.pums.where import Dataset
 from modp.survey.questions import QuestionSet
-
-Raw = dict[str, np.ma.MaskedArray]
 
 HOUSEHOLD = "SERIALNO"
 """The column with the household's number, in Census's files."""
@@ -19,7 +18,7 @@ HOUSEHOLD = "SERIALNO"
 
 def raw_records(
     files: list[Path], dataset: Dataset, questions: QuestionSet, besides: Sequence[str] = ()
-) -> Raw:
+) -> Stored:
     """Read the questions' columns and, where the files have them, those that help to read them.
 
     Parameters
@@ -49,29 +48,44 @@ def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np
     rows : where the kept records stood, and their columns
     """
     rows = np.arange(len(next(iter(raw.values()))))
+    own = raw
     for name in dataset.keep:
-        kept = filters.passes(name, raw, dataset.title)
+        kept = filters.passes(name, own, dataset.title)
         say(f"{name} ({filters.FILTERS[name].meaning}): {len(kept):,} records in, {kept.sum():,} out")
-        rows, raw = rows[kept], {column: values[kept] for column, values in raw.items()}
+        rows = rows[kept]
+        own = at_rows(raw, rows)
         if not kept.any():
             raise InputError(f"{dataset.title}: the filter {name!r} leaves no record")
-    only = parts.wanted(raw, dataset)
+    only = parts.wanted(own, dataset)
     if only is None:
-        return rows, raw
+        return rows, own
     say(f"only {parts.said(dataset)}: {len(only):,} records in, {only.sum():,} out")
-    return rows[only], {column: values[only] for column, values in raw.items()}
+    return rows[only], at_rows(raw, rows[only])
+
+
+def at_rows(raw: Raw, rows: np.ndarray) -> Raw:
+    """Return the columns of some of the records."""
+    return Made(list(raw), lambda name: raw[name][rows])
 
 
 def prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, say: Callable[[str], None]) -> Raw:
     """Return the questions' columns, without what a vintage writes among the answers."""
     vintages.require_complete(raw, dataset.title, dataset.vintage)
-    prepared = {}
+    listed = {column: _listed(column, questions) for column in questions.columns}
+
+    def make(column: str) -> np.ma.MaskedArray:
+        values, _ = vintages.answers_only(column, raw[column], listed[column])
+        return vintages.in_one_years_dollars(column, values, raw, dataset.vintage)
+
     for column in questions.columns:
-        listed = {code for q in questions.questions if q.source == column for code in q.listed}
-        values, said = vintages.answers_only(column, raw[column], listed)
-        prepared[column] = vintages.in_one_years_dollars(column, values, raw, dataset.vintage)
-        for line in said:
-            say(line)
-        if prepared[column] is not values:
+        if column in vintages.NO_ANSWER:
+            for line in vintages.answers_only(column, raw[column], listed[column])[1]:
+                say(line)
+        if vintages.is_adjusted(column, dataset.vintage):
             say(f"{column}: adjusted by {vintages.FACTORS[column]} to one year's dollars")
-    return prepared
+    return Made(questions.columns, make)
+
+
+def _listed(column: str, questions: QuestionSet) -> set[int]:
+    """The codes of a column that questions give a category."""
+    return {code for q in questions.questions if q.source == column for code in q.listed}

@@ -3,7 +3,7 @@
 import gzip
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from modp.base.errors import InputError
 from modp.files.content import kind_of_file
 from modp.files.textual import members_of, opened_stream
 from modp.pums import vintages
+from modp.pums.stored import Stored, store
 from modp.survey.holdout import first_of
 
 LARGEST_NUMBER = np.iinfo(np.int32).max
@@ -29,8 +30,8 @@ def read(
     text: Collection[str] = (),
     optional: Sequence[str] = (),
     key: str | None = None,
-) -> dict[str, np.ma.MaskedArray]:
-    """Read columns of PUMS files, each once, in batches.
+) -> Stored:
+    """Read columns of PUMS files in batches, and store them where they can be had one by one.
 
     Parameters
     ----------
@@ -55,40 +56,38 @@ def read(
         if a file is missing, is not what its ending says, lacks columns (all are listed), holds
         something that is not a whole number, or shares values of ``key`` with one before it
     """
-    parts: dict[str, list[np.ma.MaskedArray]] = {c: [] for c in (*columns, *optional)}
-    keys: dict[str, set[object]] = {}
+    tables: list[pq.ParquetFile] = []
+    keys: dict[Path, pa.Array] = {}
+    wanted = [*columns, *optional]
     for path in paths:
-        read_before = len(parts[columns[0]])
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
+        own: list[pq.ParquetFile] = []
         for table in _tables(path):
             table = _in_capitals(table, columns)
-            wanted = vintages.sources(columns, table.names, table.where)
-            wanted |= {c: at for c in optional if (at := vintages.source(c, table.names))}
-            parts = {c: p for c, p in parts.items() if c in wanted}
-            kinds = {c: _words if c in text else _numbers if c in optional else _whole_numbers for c in parts}
-            before = 0
-            for batch in table.batches({source.column for source in wanted.values()}):
-                for column, kind in kinds.items():
-                    source = wanted[column]
-                    values = kind(batch[source.column], source.column, table.where, before)
-                    parts[column].append(source.recoded(values) if source.recode else values)
-                before += batch.num_rows
-        if len(paths) > 1 and key in parts:
-            keys[str(path)] = set().union(*(values.compressed() for values in parts[key][read_before:]))
+            found = vintages.sources(columns, table.names, table.where)
+            found |= {c: at for c in optional if (at := vintages.source(c, table.names))}
+            wanted = [c for c in wanted if c in found]
+            kinds = {
+                c: _words if c in text else _numbers if c in optional else _whole_numbers for c in wanted
+            }
+            own += store(_converted(table, found, kinds))
+        if len(paths) > 1 and own and key in wanted:
+            keys[path] = Stored(own).kinds(key)
             _require_apart(keys, key)
-    arrays = {c: np.ma.concatenate(p) if p else np.ma.array([], np.int32) for c, p in parts.items()}
-    if not len(arrays[columns[0]]):
+        tables += own
+    if not tables:
         raise InputError(f"no records in {', '.join(str(p) for p in paths)}")
-    return arrays
+    return Stored(tables)
 
 
-def _require_apart(keys: Mapping[str, Set[object]], name: str) -> None:
+def _require_apart(keys: Mapping[Path, pa.Array], name: str) -> None:
     """Raise InputError if the last of these files has a key that one before it has."""
     *before, last = keys
     for file in before:
-        found = sorted(map(str, keys[file] & keys[last]))
-        if found:
+        common = keys[last].filter(pc.is_in(keys[last], keys[file]))
+        if len(common):
+            found = sorted(map(str, common.to_pylist()))
             raise InputError(
                 f"{file} and {last} have households in common: {name} {first_of(found)}. Take one of these "
                 "files out of the dataset YAML, or, where these are others who only have the same numbers, "
@@ -103,6 +102,26 @@ class _Table:
     where: str
     names: Sequence[str]
     batches: Callable[[Collection[str]], Iterable[pa.RecordBatch]]
+
+
+_Kind = Callable[[pa.Array, str, str, int], np.ma.MaskedArray]
+"""What makes answers of a column's text: of its name, the file's, and the number of rows before these."""
+
+
+def _converted(
+    table: _Table, sources: Mapping[str, vintages.Source], kinds: Mapping[str, _Kind]
+) -> Iterator[dict[str, np.ma.MaskedArray]]:
+    """A table's columns as they are asked for, batch by batch."""
+    before = 0
+    for batch in table.batches({sources[column].column for column in kinds}):
+        found = {}
+        for column, kind in kinds.items():
+            source = sources[column]
+            values = kind(batch[source.column], source.column, table.where, before)
+            found[column] = source.recoded(values) if source.recode else values
+        before += batch.num_rows
+        if batch.num_rows:
+            yield found
 
 
 def _tables(path: Path) -> Iterator[_Table]:

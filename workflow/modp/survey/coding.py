@@ -17,6 +17,7 @@ from modp.survey.questions import (
     QuestionRecipe,
     QuestionSet,
 )
+from modp.survey.records import room
 
 JITTER = 0.01
 """Width in dollars, minutes or hours of the noise that splits ties between deciles."""
@@ -67,10 +68,11 @@ def code(
         listing every column that holds a value no category takes, with the value and its count
     """
     faults: list[str] = []
-    coded, made = [], []
+    made = []
     if kept is None:
         kept = np.ones(len(columns[questions.questions[0].source]), bool)
-    for recipe in questions.questions:
+    codes = room(len(kept), len(questions.questions))
+    for q, recipe in enumerate(questions.questions):
         values = columns[recipe.source]
         places, question = _code_question(values, recipe, rng, kept)
         lost = places == UNKNOWN
@@ -83,7 +85,7 @@ def code(
             if (lost & kept).any():
                 said = _unknown_answers(values[lost & kept], recipe)
                 say_unknown(f"not in the question set, a category each:{said}")
-        coded.append(places.astype(np.int16))
+        codes[:, q] = places
         made.append(question)
     if faults:
         raise InputError(
@@ -93,14 +95,15 @@ def code(
             "'unknown: category' in the dataset YAML to give each a category of its own."
         )
     pairs = tuple((tuple(one), tuple(other)) for one, other in questions.impossible_pairs)
-    spikes = [f"{q.name} {text}" for q in questions.questions for text in _spikes(columns[q.source], q, kept)]
+    cut = [q for q in questions.questions if q.deciles]
+    spikes = [f"{q.name} {text}" for q in cut for text in _spikes(columns[q.source], q, kept)]
     if spikes and say is not None:
         say(
             "values that fill a decile or more, where chance says which decile a record falls into (is one "
             f"a code for something else?): {', '.join(spikes)}"
         )
     codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
-    return np.column_stack(coded), codebook
+    return codes, codebook
 
 
 def apply(
@@ -135,7 +138,7 @@ def apply(
     by_name = {recipe.name: recipe for recipe in questions.questions}
     _require_made_alike(by_name, codebook)
     faults: list[str] = []
-    codes = np.zeros((len(columns[by_name[codebook.names[0]].source]), len(codebook.questions)), np.int16)
+    codes = room(len(columns[by_name[codebook.names[0]].source]), len(codebook.questions))
     for q, question in enumerate(codebook.questions):
         recipe = by_name[question.name]
         values = columns[recipe.source]
@@ -379,8 +382,7 @@ def _decile_range(values: np.ndarray, blank: np.ndarray, unit: str | None) -> st
 
 def _spikes(values: np.ma.MaskedArray, recipe: QuestionRecipe, kept: np.ndarray) -> list[str]:
     """The values that make up a tenth or more of those that a question cuts into deciles, for people."""
-    if not recipe.deciles:
-        return []
+    assert recipe.deciles is not None
     blank = np.ma.getmaskarray(values)
     known, of = _decile_values(values.filled(0).astype(np.float64), blank, recipe.deciles)
     found, first, counts = np.unique(of[kept[known]], return_index=True, return_counts=True)

@@ -16,6 +16,8 @@ def households_of(names: np.ma.MaskedArray) -> np.ndarray:
     """Return the number of each record's household, int64 (n,) from 0; a blank name is its own household."""
     numbers, _ = pd.factorize(names.data)
     blank = np.ma.getmaskarray(names)
+    if not blank.any():
+        return numbers
     numbers[blank] = len(numbers) + np.arange(blank.sum())
     return np.unique(numbers, return_inverse=True)[1]
 

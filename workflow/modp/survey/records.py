@@ -1,6 +1,9 @@
 """Coded records: codes with their codebook, one-hot blocks, Parquet files."""
 
-from collections.abc import Mapping, Sequence
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +18,11 @@ from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 if TYPE_CHECKING:
     import pandas as pd
 
-ROWS_AT_ONCE = 1 << 20
+ROWS_AT_ONCE = 1 << 18
 """Records of a row group: so many are held a second time while a file is read or written."""
+
+HELD = 1 << 20
+"""Records that are held in memory; those of larger tables lie in a file."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,10 @@ class Records:
         return len(self.codes)
 
     def __getitem__(self, rows: np.ndarray | slice) -> "Records":
-        """Return some of the records."""
-        return Records(self.codes[rows], self.codebook)
+        """Return some of the records: a view for a slice, else a copy."""
+        return Records(
+            self.codes[rows] if isinstance(rows, slice) else taken(self.codes, rows), self.codebook
+        )
 
     def of(self, codes: np.ndarray) -> "Records":
         """Return other records under the same codebook."""
@@ -60,7 +68,8 @@ class Records:
 
     def meeting(self, allowed: np.ndarray) -> np.ndarray:
         """Return which records have none but allowed answers, bool (K,): their rows, in order."""
-        return np.flatnonzero(allowed[self.columns].all(axis=1))
+        parts = [allowed[self[at].columns].all(axis=1) for at in row_groups(len(self))]
+        return np.flatnonzero(np.concatenate(parts))
 
     @property
     def one_hot(self) -> np.ndarray:
@@ -127,6 +136,41 @@ def one_hot(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
     return binary
 
 
+def room(records: int, questions: int) -> np.ndarray:
+    """Return int16 (records, questions) to be filled.
+
+    That of more than ``HELD`` records lies in a temporary file, mapped into memory: where this is short, the
+    system takes back what is not looked at.
+    """
+    if records <= HELD or not questions:
+        return np.empty((records, questions), np.int16)
+    with tempfile.TemporaryFile(prefix="modp-") as file:
+        file.truncate(records * questions * 2)
+        mapped = mmap.mmap(file.fileno(), 0)
+    return np.frombuffer(mapped, np.int16).reshape(records, questions)
+
+
+def taken(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return a copy of the codes (m, Q) at some rows, which are whole numbers (m,) or a mask."""
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    found = room(len(rows), codes.shape[1])
+    for at, some in zip(row_groups(len(rows)), grouped(codes, rows), strict=True):
+        found[at] = some
+    return found
+
+
+def grouped(codes: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the codes (m, Q) at some rows, a row group at a time, at least one."""
+    for at in row_groups(len(rows)):
+        yield codes[rows[at]]
+
+
+def row_groups(records: int) -> Iterator[slice]:
+    """Yield the rows of each row group of a table, of a single one without rows where there are none."""
+    for first in range(0, max(records, 1), ROWS_AT_ONCE):
+        yield slice(first, min(first + ROWS_AT_ONCE, records))
+
+
 def write(
     path: str | Path, codes: np.ndarray, codebook: Codebook, extra: Mapping[str, np.ndarray] | None = None
 ) -> None:
@@ -136,22 +180,33 @@ def write(
     all of them, used or not. ``extra`` columns (record, entropy_bits) follow the questions; where an
     array is masked they are blank.
     """
+    write_parts(path, [(codes, extra or {})], codebook)
+
+
+def write_parts(
+    path: str | Path, parts: Iterable[tuple[np.ndarray, Mapping[str, np.ndarray]]], codebook: Codebook
+) -> None:
+    """Write coded records as :func:`write` does, of which one part at a time is held.
+
+    Parameters
+    ----------
+    parts : codes and further columns of the same records, one part below the other, at least one
+    """
     values = [pa.array([c.code for c in q.categories], pa.string()) for q in codebook.questions]
-    names, more = [*codebook.names, *(extra or {})], list((extra or {}).values())
-
-    def group(first: int) -> pa.Table:
-        rows = slice(first, first + ROWS_AT_ONCE)
-        arrays: list[pa.Array] = [
-            pa.DictionaryArray.from_arrays(pa.array(answers, pa.int16()), words)
-            for answers, words in zip(codes[rows].T, values, strict=True)
-        ]
-        return pa.table([*arrays, *(pa.array(column[rows]) for column in more)], names=names)
-
-    table = group(0)
-    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
-        writer.write_table(table, ROWS_AT_ONCE)
-        for first in range(ROWS_AT_ONCE, len(codes), ROWS_AT_ONCE):
-            writer.write_table(group(first), ROWS_AT_ONCE)
+    with ExitStack() as opened:
+        writer = None
+        for codes, extra in parts:
+            for at in row_groups(len(codes)):
+                arrays: list[pa.Array] = [
+                    pa.DictionaryArray.from_arrays(pa.array(answers, pa.int16()), words)
+                    for answers, words in zip(codes[at].T, values, strict=True)
+                ]
+                more = [pa.array(column[at]) for column in extra.values()]
+                table = pa.table([*arrays, *more], names=[*codebook.names, *extra])
+                writer = writer or opened.enter_context(
+                    pq.ParquetWriter(path, table.schema, compression="zstd")
+                )
+                writer.write_table(table, ROWS_AT_ONCE)
 
 
 def read(
@@ -172,7 +227,7 @@ def read(
     with pq.ParquetFile(path) as file:
         if file.schema_arrow.names[: len(codebook.names)] != codebook.names:
             raise InputError(f"{path}: its columns are not the questions of the codebook")
-        codes = np.empty((file.metadata.num_rows, len(codebook.names)), np.int16)
+        codes = room(file.metadata.num_rows, len(codebook.names))
         parts: dict[str, list[np.ndarray]] = {name: [] for name in extra}
         first = 0
         for number in range(file.num_row_groups):

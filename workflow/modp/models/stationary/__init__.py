@@ -28,4 +28,5 @@ FAMILY = Family(
         "expected one",
     },
     excludes_zeros=True,
+    separable=True,
 )

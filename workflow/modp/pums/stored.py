@@ -1,0 +1,139 @@
+"""Raw columns that lie on the disk, of which one at a time is read: files of millions of rows have many."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+ROWS_AT_ONCE = 1 << 18
+"""Rows of a row group: so many of all columns are held before they are written."""
+
+Raw = Mapping[str, np.ma.MaskedArray]
+"""Column -> its answers (n,), masked where blank."""
+
+
+@dataclass(frozen=True)
+class Made(Raw):
+    """Columns that are made anew each time that one is asked for.
+
+    names : of all columns
+    make : a name -> its answers (n,)
+    """
+
+    names: Sequence[str]
+    make: Callable[[str], np.ma.MaskedArray]
+
+    def __getitem__(self, name: str) -> np.ma.MaskedArray:
+        """Return a column; raise KeyError if there is none of the name."""
+        if name not in self.names:
+            raise KeyError(name)
+        return self.make(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of the name, which is not made for this."""
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+
+class Stored(Raw):
+    """Columns of one or several tables, row below row, in temporary files that go with it.
+
+    They are whole numbers, int32, fractions, float64, or words, str objects.
+    """
+
+    def __init__(self, tables: Sequence[pq.ParquetFile]):
+        """Take the tables that :func:`store` has stored, in the order of their rows."""
+        self.tables = tables
+        everywhere = [set(table.schema_arrow.names) for table in tables]
+        names = tables[0].schema_arrow.names if tables else []
+        self.names = [name for name in names if all(name in some for some in everywhere)]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether all tables have a column of the name, which is not read for this."""
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns that all tables have."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, n."""
+        return sum(table.metadata.num_rows for table in self.tables)
+
+    def __getitem__(self, name: str) -> np.ma.MaskedArray:
+        """Read a column (n,); raise KeyError if there is none of the name."""
+        column = self._column(name)
+        if pa.types.is_dictionary(column.type):
+            kinds, places = _numbered(column)
+            words = np.append(np.array(kinds.to_pylist(), object), "")[places]
+            return np.ma.array(words, mask=places < 0)
+        blank = column.is_null().to_numpy()
+        return np.ma.array(pc.fill_null(column, 0).to_numpy(), mask=blank)
+
+    def numbered(self, name: str) -> np.ma.MaskedArray:
+        """Return a column of words by the numbers of these, int32 (n,), from 0 on as they first appear."""
+        _, places = _numbered(self._column(name))
+        return np.ma.array(places, mask=places < 0)
+
+    def kinds(self, name: str) -> pa.Array:
+        """Return the different words of a column."""
+        return _numbered(self._column(name))[0]
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        if name not in self.names:
+            raise KeyError(name)
+        kind = self.tables[0].schema_arrow.field(name).type
+        chunks = [
+            chunk.dictionary_encode() if pa.types.is_string(kind) else chunk
+            for table in self.tables
+            for group in range(table.num_row_groups)
+            for chunk in table.read_row_group(group, [name]).column(0).chunks
+        ]
+        return pa.chunked_array(chunks)
+
+
+def store(batches: Iterable[Raw]) -> list[pq.ParquetFile]:
+    """Write a table that comes in batches of rows into a temporary file; return nothing if none comes."""
+    file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
+    waiting: list[pa.RecordBatch] = []
+    writer = None
+    for values in batches:
+        batch = pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()})
+        writer = writer or pq.ParquetWriter(file, batch.schema, compression="lz4")
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+            writer.write_table(pa.Table.from_batches(waiting))
+            waiting = []
+    if writer is None:
+        return []
+    if waiting:
+        writer.write_table(pa.Table.from_batches(waiting))
+    writer.close()
+    return [pq.ParquetFile(file)]
+
+
+def _arrow(values: np.ma.MaskedArray) -> pa.Array:
+    kind = pa.string() if values.dtype == object else None
+    return pa.array(values.data, kind, mask=np.ma.getmaskarray(values))
+
+
+def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """The different words of a column, and which of them each row has, int32 (n,), -1 for none."""
+    coded = column.unify_dictionaries().combine_chunks()
+    return coded.dictionary, pc.fill_null(coded.indices, -1).to_numpy()
