@@ -221,6 +221,60 @@ def test_a_noisy_count_becomes_the_median_of_what_it_may_have_been():
     assert found[2] == pytest.approx(1000, rel=0.03) and found[3] == pytest.approx(7, rel=0.03)
 
 
+def test_a_models_counts_and_noisy_ones_are_weighed_by_how_sure_they_are():
+    # 60 of a model have a variance of 60 / 0.6 = 100: as much as the noise, so that both count the same.
+    fitted, noisy = np.array([[60.0, 0.0, 6.0]]), np.array([[80.0, 30.0, -500.0]])
+    assert estimates.blended(fitted, noisy, 100.0).tolist() == [[70.0, 0.0, 0.0]]
+    assert estimates.blended(fitted, noisy, 1e12) == pytest.approx(fitted)
+    assert estimates.blended(fitted, noisy, 1e-9) == pytest.approx(np.array([[80.0, 0.0, 0.0]]))
+    # If the model's counts are those of a sample of that size, the blend is nearer than either.
+    rng, true = np.random.default_rng(1), np.full(20_000, 50.0)
+    model, answer = rng.poisson(true * estimates.WORTH) / estimates.WORTH, rng.normal(true, 9.0)
+    off = [np.square(some - true).mean() for some in (model, answer, estimates.blended(model, answer, 81.0))]
+    assert off[2] < 0.62 * min(off[:2])
+
+
+def test_raking_reaches_sums_and_keeps_zeros():
+    # By hand: rows to 4 and 6 give 1, 3 / 6, 0, whose columns are 7 and 3 already.
+    table = np.array([[1.0, 3.0], [5.0, 0.0]])
+    found = estimates.raked(table, np.array([4.0, 6.0]), np.array([7.0, 3.0]))
+    assert found == pytest.approx(np.array([[1.0, 3.0], [6.0, 0.0]]))
+    table = np.random.default_rng(2).uniform(1, 3, (3, 4))
+    rows, columns = np.array([20.0, 30, 50]), np.array([10.0, 20, 30, 40])
+    found = estimates.raked(table, rows, columns)
+    assert found.sum(axis=1) == pytest.approx(rows, rel=1e-3) and found.sum(axis=0) == pytest.approx(columns)
+    odds = lambda t: t[0, 0] * t[1, 1] / (t[0, 1] * t[1, 0])  # noqa: E731
+    assert odds(found) == pytest.approx(odds(table))
+    assert estimates.raked(np.zeros((2, 2)), np.ones(2), np.ones(2)).tolist() == [[0, 0], [0, 0]]
+
+
+def test_released_records_have_measured_tables_where_noise_is_small():
+    records = correlated(3000)
+    found, _ = released(records, 500.0)
+    wanted, made = crosstab(records), crosstab(records.of(found.codes))
+    between = ~within_question(records.block_starts)
+    # A sample's counts would be off by about their square root; these are not by more than a few records.
+    off = np.abs(made - wanted)[between] / np.sqrt(wanted[between] + 1)
+    assert off.mean() < 0.15 and off.max() < 1
+
+
+@pytest.mark.pipeline
+def test_a_group_that_answers_little_is_not_lost():
+    # Who gives the last question's rare answer gives the first one to all others. Answered in one order,
+    # records hardly come to where it is allowed, and sweeps never do.
+    n, sizes, starts = 4000, (*(3,) * 16, 2), np.append(np.arange(17) * 3, 50)
+    codes = np.random.default_rng(5).integers(0, 3, (n, 17)).astype(np.int16)
+    codes[:, 16] = 0
+    codes[: n // 25] = [0] * 16 + [1]
+    zeros = np.zeros((50, 50), bool)
+    others = np.flatnonzero(np.arange(48) % 3 > 0)
+    zeros[49, others] = zeros[others, 49] = True
+    for seed in range(3):
+        gate = budget.Gate(crosstab(records_of(codes, sizes)), starts, 5.0, seeded(seed))
+        found = release.release(gate, starts, zeros, QUICK, seed, 2, lambda _: None)
+        assert found.codes[:, 16].mean() == pytest.approx(0.04, abs=0.01)
+
+
 def test_counts_are_tied_by_their_sums_and_by_groups_that_exclude_each_other():
     # Two questions of three answers: 0 goes with 0 alone, 1 and 2 with 1 and 2. Of 10 and 16 with σ 1 and 2
     # the weighted mean is 11.2, with σ² 4/5; so of the other groups' sums, 28 and 32, σ² 2 and 8: 28.8.

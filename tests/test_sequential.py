@@ -108,3 +108,28 @@ def test_fresh_records_that_cannot_be_completed_are_an_error():
     with pytest.raises(ValueError, match="3 records could not be drawn"):
         model = tables(np.zeros((5, 5)), np.zeros(5), every, STARTS)
         fresh.fresh(model, 3, np.random.default_rng(0))
+
+
+def test_records_that_begin_at_each_question_hold_those_who_differ_in_many_answers():
+    # Who gives the last question's rare answer gives the first one to all others. Answered in one order,
+    # hardly any record has come by chance to where the rare answer is allowed, unless it comes early.
+    starts, few = np.arange(13) * 3, 38
+    zeros = np.zeros((39, 39), bool)
+    others = np.flatnonzero(np.arange(36) % 3 > 0)
+    zeros[few, others] = zeros[others, few] = True
+    odds = np.log(np.concatenate([np.full(36, 1 / 3), [0.49, 0.49, 0.02]]))
+    model = tables(np.zeros((39, 39)), odds, zeros, np.append(starts, 39))
+    codes = fresh.from_each(model, 6500, np.random.default_rng(1))
+    rare = codes[:, 12] == 2
+    assert rare.sum() >= 8 and (codes[rare, :12] == 0).all()
+    ordered = [fresh.fresh(model, 500, np.random.default_rng(seed))[:, 12] == 2 for seed in range(8)]
+    assert min(some.sum() for some in ordered) == 0
+    begun = fresh.from_each(model, 3, np.random.default_rng(1))
+    assert begun.shape == (3, 13) and len(fresh.from_each(model, 0, np.random.default_rng(1))) == 0
+
+
+def test_an_answer_that_no_record_can_give_is_nobodys_beginning():
+    zeros = np.zeros((5, 5), bool)
+    zeros[0, 2:] = zeros[2:, 0] = True
+    model = tables(np.zeros((5, 5)), np.zeros(5), zeros, STARTS)
+    assert (fresh.from_each(model, 100, np.random.default_rng(0))[:, 0] == 1).all()

@@ -32,6 +32,30 @@ def fresh(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:
     return codes
 
 
+def from_each(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw records as :func:`fresh` does, as many beginning at each question, answered by its own weights.
+
+    So those few are among them who differ from all others in many answers that exclude those of others, such
+    as small children, of whom little is asked: the first answer brings them in, and the others follow. Answer
+    by answer in any one order they may be as good as impossible, and sweeps would never come to them.
+
+    Parameters
+    ----------
+    model, n, rng : as in :func:`fresh`
+    """
+    starts = model.block_starts
+    given = np.full((n, len(starts) - 1), OPEN)
+    for q, rows in enumerate(np.array_split(rng.permutation(n), given.shape[1])):
+        bias = model.bias[starts[q] : starts[q + 1]].astype(np.float64)
+        cumulative = np.cumsum(np.exp(bias - bias.max()))
+        places = (rng.random() + np.arange(len(rows))) * (cumulative[-1] / max(len(rows), 1))
+        given[rows, q] = np.minimum(np.searchsorted(cumulative, places, side="right"), len(bias) - 1)
+    codes, lost = begun(model, given, rng)
+    if len(lost):
+        codes[lost] = fresh(model, len(lost), rng)
+    return codes
+
+
 def begun(model: Tables, given: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw the other answers of records of which some are given, for chains to start at.
 

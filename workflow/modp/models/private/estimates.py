@@ -17,8 +17,12 @@ DEGREES = 3.0
 CLEAR = 1e-9
 """Part of a constraint's length, or of a variance, below which there is none."""
 
+WORTH = 0.6
+"""A model's counts, means over its chains, are as far from the truth as those of so many times the records
+would be."""
+
 ROUNDS = 10
-"""Of the estimate of a spread, by weights that depend on it."""
+"""Of the estimate of a spread, by weights that depend on it, and of raking."""
 
 
 COMMONNESS = 0.75
@@ -120,6 +124,42 @@ def consistent(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.n
     off_rows, off_columns = rows - table.sum(axis=1), columns - table.sum(axis=0)
     both = (rows.sum() - table.sum()) / table.size
     return table + off_rows[:, None] / table.shape[1] + off_columns[None, :] / table.shape[0] - both
+
+
+def blended(fitted: np.ndarray, noisy: np.ndarray, noise: float) -> np.ndarray:
+    """Return the mean of a model's counts of cells and of noisy ones, by the inverse of their variances.
+
+    A count m of the model's has the variance m / ``WORTH``; that of a noisy one is known.
+
+    Parameters
+    ----------
+    fitted, noisy : of one shape
+    noise : variance of each noisy count
+
+    Returns
+    -------
+    of the same shape, at least 0
+    """
+    own = np.maximum(fitted, 0) / WORTH
+    return np.maximum(fitted + own / (own + noise) * (noisy - fitted), 0)
+
+
+def raked(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return a table scaled by rows and by columns in turn, until its sums are nearly these.
+
+    Iterative proportional fitting (Deming and Stephan, 1940). Empty cells stay empty; a row or column without
+    any other does too.
+
+    Parameters
+    ----------
+    table : shape (a, b), not negative
+    rows, columns : shapes (a,) and (b,), of the same sum
+    """
+    for _ in range(ROUNDS):
+        for sums, axis in ((rows[:, None], 1), (columns, 0)):
+            found = table.sum(axis=axis, keepdims=True)
+            table = table * np.divide(sums, found, out=np.ones_like(found), where=found > 0)
+    return table
 
 
 def kept_of_noise(a: int, b: int) -> float:

@@ -23,11 +23,20 @@ from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.alike import Likeness
 from modp.models.private.budget import Gate, interaction
-from modp.models.private.estimates import consistent, kept_of_noise, positive, spread_of, tied
+from modp.models.private.estimates import (
+    blended,
+    consistent,
+    kept_of_noise,
+    positive,
+    raked,
+    spread_of,
+    tied,
+)
 from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
+from modp.survey.where import OPEN
 
 
 class Pace(Strict):
@@ -90,6 +99,9 @@ POOLED, APART = 4, 2
 
 NOISE_SIZE = math.sqrt(2 / math.pi)
 """Mean absolute value of standard normal noise."""
+
+WANTED = 10.0
+"""An answer is lost if no chain gives it, of so many at least that should."""
 
 FEARED = 0.5
 """Part of its noise that a table must be off by, to be as good a choice as one without cells: the prior takes
@@ -198,7 +210,7 @@ def _adaptive(gate: Gate, fitting: "_Fitting", total: Fraction, report: Callable
     for number in range(rounds):
         if number % at_once == 0:
             fitting.sweep(settings.sweeps)
-        free = [pair for pair in fitting.pairs if pair not in fitting.measured]
+        free = [pair for pair in fitting.pairs if pair not in fitting.noise]
         kept = np.array([sizes[q] * sizes[r] * kept_of_noise(sizes[q], sizes[r]) for q, r in free])
         handicaps = FEARED * NOISE_SIZE * sigma * kept
         q, r = free[gate.worst(fitting.expected, free, handicaps, choice)]
@@ -216,7 +228,7 @@ class _Fitting:
         self.blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
         open_ended = np.flatnonzero(np.diff(block_starts) > 1).tolist()
         self.pairs = list(itertools.combinations(open_ended, 2))
-        self.measured: set[tuple[int, int]] = set()
+        self.noise: dict[tuple[int, int], float] = {}  # variance in a cell of each measured pair
         size = int(block_starts[-1])
         self.target, self.free = np.zeros((size, size)), np.zeros((size, size), bool)
         self.centre = np.zeros((size, size))
@@ -249,7 +261,7 @@ class _Fitting:
             self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
             self.sweep(self.settings.last_sweeps // 2)
             return
-        self.chains = fresh.fresh(self.model.tables, chains, rng)
+        self.chains = fresh.from_each(self.model.tables, chains, rng)
         self.expected = pairs.counts(self.chains, self.block_starts, self.threads) * (self.n / chains)
         if not self.excluded.any():
             independent = np.outer(self.margins, self.margins) / self.n
@@ -277,7 +289,7 @@ class _Fitting:
         repaired = consistent(found, self.margins[one], self.margins[other])
         self.target[one, other], self.target[other, one] = repaired, repaired.T
         self.free[one, other], self.free[other, one] = free, free.T
-        self.measured.add((q, r))
+        self.noise[q, r] = noise
         self.tell(Measured(q, r, float(rho + choice), sigma, float(surprise)), report)
 
     def tell(self, line: Measured, report: Callable[[Measured], None]) -> None:
@@ -292,6 +304,7 @@ class _Fitting:
             self._update(1.0)
             if number % LEARNT_EVERY == 0:
                 self._learn()
+        self._revive()
         linked = exchange.links(np.maximum(self.expected, 0), self.block_starts)
         self.model = replace(self.model, strength=linked.strength)
 
@@ -301,7 +314,7 @@ class _Fitting:
         Records are not drawn from the final weights: while these move, resampling holds the chains at
         the tables; the weights' own equilibrium, which slow questions take long to reach, is further away.
         Those released are chosen, and single answers of theirs redrawn, so that their crosstab is the chains'
-        mean one, without sampling noise.
+        mean one, without sampling noise, and where tables were measured well, nearer to these.
         """
         settings, n = self.settings, max(1, round(self.n))
         self.sweep(settings.last_sweeps)
@@ -324,6 +337,7 @@ class _Fitting:
                 self._update(factor)
             if left and left % LEARNT_EVERY == 0:
                 self._learn()
+        mean = self._nearer(mean)
         drawn, bits = (np.concatenate(parts) for parts in zip(*reversed(states), strict=True))
         rng = seeds.generator(self.seed, "private", "chosen")
         rows = balanced.chosen(drawn, mean, n, self.block_starts, rng, self.threads)
@@ -336,6 +350,21 @@ class _Fitting:
 
         codes = balanced.mended(drawn[rows], mean, redraw, self.block_starts, rng, self.threads)
         return Release(model, codes, bits[rows], self.history)
+
+    def _nearer(self, mean: np.ndarray) -> np.ndarray:
+        """Return the chains' mean crosstab (K, K) nearer to what was measured.
+
+        It has the chains' noise, and all that the fit did not reach. So measured tables are blended into it,
+        and all are raked to the one-way counts that the fit aims at.
+        """
+        found = np.diag(self.margins)
+        for (q, one), (r, other) in itertools.combinations(enumerate(self.blocks), 2):
+            table = np.maximum(mean[one, other], 0)
+            if (q, r) in self.noise:
+                table = blended(table, self.target[one, other], self.noise[q, r]) * self.free[one, other]
+            found[one, other] = raked(table, self.margins[one], self.margins[other])
+            found[other, one] = found[one, other].T
+        return found
 
     def _step(self, entropy: bool = False) -> sweeps.Swept:
         """Sweep all chains once."""
@@ -371,7 +400,7 @@ class _Fitting:
         steps = shortened(
             expected,
             self.n,
-            len(self.measured),
+            len(self.noise),
             settings.pair_step,
             settings.rare_power,
             settings.most_pair_step,
@@ -392,3 +421,23 @@ class _Fitting:
         rng = seeds.generator(self.seed, "private", "resample", str(self.number))
         at = (rng.random() + np.arange(len(gains))) * (cumulative[-1] / len(gains))
         self.chains = self.chains[np.minimum(np.searchsorted(cumulative, at), len(gains) - 1)]
+
+    def _revive(self) -> None:
+        """Begin chains anew at answers that no chain gives any more.
+
+        Those who give them may differ from all others in many answers that rules tie together: then sweeps
+        do not come to them, and resampling has none to multiply, until weights have been learnt that keep
+        chains there.
+        """
+        m = len(self.chains)
+        columns = (self.chains + self.block_starts[:-1]).ravel()
+        wanted = self.margins * (m / self.n)
+        lost = (np.bincount(columns, minlength=len(wanted)) == 0) & (wanted >= WANTED)
+        rng = seeds.generator(self.seed, "private", "revived", str(self.number))
+        for k in np.flatnonzero(lost):
+            q = int(np.searchsorted(self.block_starts, k, side="right")) - 1
+            given = np.full((math.ceil(wanted[k]), self.chains.shape[1]), OPEN)
+            given[:, q] = k - self.block_starts[q]
+            codes, impossible = fresh.begun(self.model.tables, given, rng)
+            good = np.setdiff1d(np.arange(len(given)), impossible)
+            self.chains[rng.permutation(m)[: len(good)]] = codes[good]
