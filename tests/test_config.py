@@ -75,6 +75,7 @@ def test_the_repositorys_parameters_are_valid():
         ("stationary", {"stationary": {"tolerance": 0.02}}, "earlier version", "'family: stationary'"),
         ("variants", [{"model": "model_1_1", "name": "plain"}], "earlier version", "under 'rows'"),
         ("grids/epsilons", [], "grids.epsilons", "at least 1 item"),
+        ("grids/peer_minutes", 0, "grids.peer_minutes", "greater than or equal to 1"),
         ("figures/fig01_bootstrap/of", ["boostrap"], "figures.fig01_bootstrap", "did you mean 'bootstrap'?"),
         ("models/figures", GOOD["models"]["model_1_1"], "models", "cannot be called 'figures'"),
         ("device", "gpu", "device", "auto, cpu, cuda"),

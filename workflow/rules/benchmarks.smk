@@ -122,7 +122,7 @@ EPSILONS = [str(value) for value in PARAMS.grids.epsilons]
 
 
 rule peer_dp:
-    """Release once by one method at one ε, and measure that; stop it after ten minutes."""
+    """Release once by one method at one ε, and measure that; stop it where it takes too long."""
     input:
         script=where.at_hand("benchmarks/peers_dp.py"),
         scripts=[where.at_hand(f"benchmarks/{name}") for name in ("measured.py", "others_dp.py")],
@@ -140,13 +140,14 @@ rule peer_dp:
     threads: whole_machine
     resources:
         mem_mb=8000,
-        runtime=30,
+        runtime=PARAMS.grids.peer_minutes + 20,
+        minutes=PARAMS.grids.peer_minutes,  # no parameter: what is made stays, however long another may take
     params:
         delta=[PARAMS.models[name].delta for name in GUARANTEED[:1]],
     shell:
         "python {input.script:q} measure {wildcards.peer} --epsilon {wildcards.epsilon}"
         " --delta {params.delta} --records {input.records:q} --codebook {input.codebook:q}"
-        " --state {input.state:q} --out {output:q} > {log:q} 2>&1"
+        " --state {input.state:q} --minutes {resources.minutes} --out {output:q} > {log:q} 2>&1"
 
 
 rule peers_dp:

@@ -100,11 +100,15 @@ class Scattered(Strict):
 
 
 class Grids(Strict):
-    """Where evaluations are made along a line: ``epsilons`` by ``snakemake epsilon``."""
+    """Where evaluations are made along a line: ``epsilons`` by ``snakemake epsilon``.
+
+    ``peer_minutes`` is how long another method may take at each by ``snakemake peers_dp``.
+    """
 
     epsilons: list[Annotated[float, Field(gt=0, le=100)]] = Field(
         default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1
     )
+    peer_minutes: int = Field(default=10, ge=1)
 
 
 class Estimates(Strict):
