@@ -1,3 +1,7 @@
+import errno
+import os
+import tempfile
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -87,3 +91,14 @@ def test_parts_of_a_table_are_written_one_below_the_other(tmp_path):
     records.write_parts(tmp_path / "parts.parquet", parts, whole.codebook)
     one, other = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
     assert one.equals(other)
+
+
+def test_a_disk_without_room_for_a_large_table_is_named(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(records, "HELD", 10)
+    monkeypatch.setattr(records.os, "posix_fallocate", full, raising=False)
+    with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
+        records.room(11, 2)
+    assert records.room(10, 2).shape == (10, 2)

@@ -1,10 +1,15 @@
 """Raw columns on the disk are those that were stored."""
 
+import errno
+import os
+import tempfile
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modp.base.errors import InputError
 from modp.pums import stored
 from modp.pums.raw import at_rows
 from modp.pums.stored import Made, Stored, store
@@ -63,3 +68,13 @@ def test_columns_are_made_when_they_are_asked_for():
     assert some["a"].tolist() == [3, None] and asked == ["a"]
     with pytest.raises(KeyError):
         some["b"]
+
+
+def test_a_disk_without_room_for_raw_columns_is_named(monkeypatch):
+    class Full:
+        def __init__(self, *_: object, **__: object):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(stored.pq, "ParquetWriter", Full)
+    with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
+        store([{"a": masked([1, 2], np.int32)}])

@@ -3,11 +3,14 @@
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from modp.base.output import room_for
 
 ROWS_AT_ONCE = 1 << 18
 """Rows of a row group: so many of all columns are held before they are written."""
@@ -109,23 +112,36 @@ class Stored(Raw):
 
 
 def store(batches: Iterable[Raw]) -> list[pq.ParquetFile]:
-    """Write a table that comes in batches of rows into a temporary file; return nothing if none comes."""
+    """Write a table that comes in batches of rows into a temporary file; return nothing if none comes.
+
+    Raises
+    ------
+    InputError
+        if there is no room for it on the disk
+    """
     file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
-    waiting: list[pa.RecordBatch] = []
     writer = None
-    for values in batches:
-        batch = pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()})
-        writer = writer or pq.ParquetWriter(file, batch.schema, compression="lz4")
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= ROWS_AT_ONCE:
-            writer.write_table(pa.Table.from_batches(waiting))
-            waiting = []
+    for group in _grouped(batches):
+        with room_for(Path(tempfile.gettempdir())):
+            writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4")
+            writer.write_table(group)
     if writer is None:
         return []
-    if waiting:
-        writer.write_table(pa.Table.from_batches(waiting))
-    writer.close()
+    with room_for(Path(tempfile.gettempdir())):
+        writer.close()
     return [pq.ParquetFile(file)]
+
+
+def _grouped(batches: Iterable[Raw]) -> Iterator[pa.Table]:
+    """Row groups of a table that comes in batches."""
+    waiting: list[pa.RecordBatch] = []
+    for values in batches:
+        waiting.append(pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()}))
+        if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _arrow(values: np.ma.MaskedArray) -> pa.Array:

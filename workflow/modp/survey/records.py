@@ -1,6 +1,7 @@
 """Coded records: codes with their codebook, one-hot blocks, Parquet files."""
 
 import mmap
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp.base.errors import InputError, did_you_mean
+from modp.base.output import room_for
 from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 
 if TYPE_CHECKING:
@@ -144,9 +146,12 @@ def room(records: int, questions: int) -> np.ndarray:
     """
     if records <= HELD or not questions:
         return np.empty((records, questions), np.int16)
-    with tempfile.TemporaryFile(prefix="modp-") as file:
-        file.truncate(records * questions * 2)
-        mapped = mmap.mmap(file.fileno(), 0)
+    with room_for(Path(tempfile.gettempdir())), tempfile.TemporaryFile(prefix="modp-") as file:
+        size = records * questions * np.dtype(np.int16).itemsize
+        file.truncate(size)
+        if hasattr(os, "posix_fallocate"):  # else a write would find out that the disk is full, and be killed
+            os.posix_fallocate(file.fileno(), 0, size)
+        mapped = mmap.mmap(file.fileno(), size)
     return np.frombuffer(mapped, np.int16).reshape(records, questions)
 
 
