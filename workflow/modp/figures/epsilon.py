@@ -11,7 +11,8 @@ from modp.figures import style
 TICKS = (0.5, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 
-PEER_LINES = ("--", "-.")
+PEER_LINES = (("--", "white"), ("-.", "black"))
+"""Of other methods in turn: their lines, and what fills their marks."""
 
 
 def draw(table: pd.DataFrame, title: str, peers: Mapping[str, pd.DataFrame] | None = None) -> Figure:
@@ -31,14 +32,12 @@ def draw(table: pd.DataFrame, title: str, peers: Mapping[str, pd.DataFrame] | No
         ratio, error = table[f"all.{measure}"], table[f"all.{measure}.error"]
         axis.errorbar(table["epsilon"], ratio, error, marker=mark, color=colour, label=name, capsize=2)
         axis.axhline(table[f"independent.all.{measure}"].iloc[0], color=colour, linestyle=":", linewidth=1)
-    for (name, lines), dashes in zip((peers or {}).items(), PEER_LINES, strict=False):
+    for (name, lines), (dashes, fill) in zip((peers or {}).items(), PEER_LINES, strict=False):
         for measure, colour in style.MEASURE_COLOURS.items():
             ratio, error = lines[f"all.{measure}"], lines[f"all.{measure}.error"].fillna(0)
             drawn = axis.errorbar(lines["epsilon"], ratio, error, color=colour, linestyle=dashes, capsize=2)
-            drawn.lines[0].set(marker=style.MEASURE_MARKS[measure], markerfacecolor="white")
-        axis.plot(
-            [], [], color=style.GUIDE, linestyle=dashes, marker="o", markerfacecolor="white", label=name
-        )
+            drawn.lines[0].set(marker=style.MEASURE_MARKS[measure], markerfacecolor=fill)
+        axis.plot([], [], color=style.GUIDE, linestyle=dashes, marker="o", markerfacecolor=fill, label=name)
     axis.plot([], [], color=style.GUIDE, linestyle=":", linewidth=1, label="independent answers")
     axis.axhline(1, color=style.GUIDE, linewidth=0.9, label="bootstrap resample", zorder=0)
     axis.set(xscale="log", yscale="log")
@@ -54,5 +53,5 @@ def draw(table: pd.DataFrame, title: str, peers: Mapping[str, pd.DataFrame] | No
         axis,
         ", ".join(f"{e:g}: {r:.2f}×" for e, r in zip(table["epsilon"], table["all.median"], strict=True)),
     )
-    figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=8)
+    figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=8, handlelength=3)
     return figure

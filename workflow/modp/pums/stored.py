@@ -74,11 +74,6 @@ class Stored(Raw):
         """Number of columns."""
         return len(self.names)
 
-    @property
-    def rows(self) -> int:
-        """Number of rows, n."""
-        return sum(table.metadata.num_rows for table in self.tables)
-
     def __getitem__(self, name: str) -> np.ma.MaskedArray:
         """Read a column (n,); raise KeyError if there is none of the name."""
         column = self._column(name)
