@@ -12,11 +12,11 @@ from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli import apart
 from modp.cli.selected import fitted_questions, selected
-from modp.crosstabs.pairs import crosstab
+from modp.crosstabs.pairs import counts
 from modp.pums.where import Dataset, Part
 from modp.survey import coding, holdout, weights
 from modp.survey.codebook import Codebook
-from modp.survey.records import Records, grouped, write_parts
+from modp.survey.records import grouped, write_parts
 
 MOST_TOLD = 20
 """Cells that are called impossible and are held: so many are named."""
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         assert chosen.parts is not None
         with written(options.parts) as path:
             apart.write(path, chosen.parts[kept], chosen.parts[~kept][known])
-    found = np.sum([crosstab(Records(some, codebook)) for some in grouped(codes, own)], axis=0)
+    found = np.sum([counts(some, codebook.block_starts) for some in grouped(codes, own)], axis=0)
     broken = codebook.broken(found)
     for cell in broken[:MOST_TOLD]:
         log(f"the question set calls impossible, and the records hold: {cell}")

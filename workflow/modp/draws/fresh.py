@@ -4,6 +4,7 @@ import numpy as np
 
 from modp.draws import possible
 from modp.draws.sweeps import Tables
+from modp.survey.effective import in_proportion
 from modp.survey.where import OPEN
 
 MOST_TRIES = 100
@@ -47,9 +48,7 @@ def from_each(model: Tables, n: int, rng: np.random.Generator) -> np.ndarray:
     given = np.full((n, len(starts) - 1), OPEN)
     for q, rows in enumerate(np.array_split(rng.permutation(n), given.shape[1])):
         bias = model.bias[starts[q] : starts[q + 1]].astype(np.float64)
-        cumulative = np.cumsum(np.exp(bias - bias.max()))
-        places = (rng.random() + np.arange(len(rows))) * (cumulative[-1] / max(len(rows), 1))
-        given[rows, q] = np.minimum(np.searchsorted(cumulative, places, side="right"), len(bias) - 1)
+        given[rows, q] = in_proportion(np.exp(bias - bias.max()), len(rows), rng)
     codes, lost = begun(model, given, rng)
     if len(lost):
         codes[lost] = fresh(model, len(lost), rng)

@@ -19,8 +19,26 @@ Raw = Mapping[str, np.ma.MaskedArray]
 """Column -> its answers (n,), masked where blank."""
 
 
+class _Named(Raw):
+    """Columns by their names, of which none is looked at before it is asked for."""
+
+    names: Sequence[str]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of the name."""
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+
 @dataclass(frozen=True)
-class Made(Raw):
+class Made(_Named):
     """Columns that are made anew each time that one is asked for.
 
     names : of all columns
@@ -36,23 +54,11 @@ class Made(Raw):
             raise KeyError(name)
         return self.make(name)
 
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a column of the name, which is not made for this."""
-        return name in self.names
 
-    def __iter__(self) -> Iterator[str]:
-        """The names of the columns."""
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-
-class Stored(Raw):
+class Stored(_Named):
     """Columns of one or several tables, row below row, in temporary files that go with it.
 
-    They are whole numbers, int32, fractions, float64, or words, str objects.
+    They are those that all tables have: whole numbers, int32, fractions, float64, or words, str objects.
     """
 
     def __init__(self, tables: Sequence[pq.ParquetFile]):
@@ -61,18 +67,6 @@ class Stored(Raw):
         everywhere = [set(table.schema_arrow.names) for table in tables]
         names = tables[0].schema_arrow.names if tables else []
         self.names = [name for name in names if all(name in some for some in everywhere)]
-
-    def __contains__(self, name: object) -> bool:
-        """Whether all tables have a column of the name, which is not read for this."""
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the columns that all tables have."""
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        """Number of columns."""
-        return len(self.names)
 
     def __getitem__(self, name: str) -> np.ma.MaskedArray:
         """Read a column (n,); raise KeyError if there is none of the name."""
@@ -115,14 +109,13 @@ def store(batches: Iterable[Raw]) -> list[pq.ParquetFile]:
         if there is no room for it on the disk
     """
     file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
-    writer = None
-    for group in _grouped(batches):
-        with room_for(Path(tempfile.gettempdir())):
+    with room_for(Path(tempfile.gettempdir())):
+        writer = None
+        for group in _grouped(batches):
             writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4")
             writer.write_table(group)
-    if writer is None:
-        return []
-    with room_for(Path(tempfile.gettempdir())):
+        if writer is None:
+            return []
         writer.close()
     return [pq.ParquetFile(file)]
 

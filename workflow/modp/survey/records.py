@@ -143,6 +143,11 @@ def room(records: int, questions: int) -> np.ndarray:
 
     That of more than ``HELD`` records lies in a temporary file, mapped into memory: where this is short, the
     system takes back what is not looked at.
+
+    Raises
+    ------
+    InputError
+        if there is no room for it on the disk
     """
     if records <= HELD or not questions:
         return np.empty((records, questions), np.int16)
@@ -159,8 +164,8 @@ def taken(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return a copy of the codes (m, Q) at some rows, which are whole numbers (m,) or a mask."""
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     found = room(len(rows), codes.shape[1])
-    for at, some in zip(row_groups(len(rows)), grouped(codes, rows), strict=True):
-        found[at] = some
+    for at in row_groups(len(rows)):
+        found[at] = codes[rows[at]]
     return found
 
 

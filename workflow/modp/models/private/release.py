@@ -36,6 +36,8 @@ from modp.models.private.public import Start
 from modp.models.private.recipe import Spending
 from modp.models.stationary.matching import shortened
 from modp.models.stationary.model import Stationary
+from modp.survey.effective import in_proportion
+from modp.survey.records import columns
 from modp.survey.where import OPEN
 
 
@@ -417,10 +419,8 @@ class _Fitting:
         rare or excluded answers keep apart.
         """
         gains = sweeps.gains(self.chains, more_w, more_c, self.block_starts, self.threads)
-        cumulative = np.cumsum(np.exp(gains - gains.max()))
         rng = seeds.generator(self.seed, "private", "resample", str(self.number))
-        at = (rng.random() + np.arange(len(gains))) * (cumulative[-1] / len(gains))
-        self.chains = self.chains[np.minimum(np.searchsorted(cumulative, at), len(gains) - 1)]
+        self.chains = self.chains[in_proportion(np.exp(gains - gains.max()), len(gains), rng)]
 
     def _revive(self) -> None:
         """Begin chains anew at answers that no chain gives any more.
@@ -430,9 +430,9 @@ class _Fitting:
         chains there.
         """
         m = len(self.chains)
-        columns = (self.chains + self.block_starts[:-1]).ravel()
         wanted = self.margins * (m / self.n)
-        lost = (np.bincount(columns, minlength=len(wanted)) == 0) & (wanted >= WANTED)
+        seen = np.bincount(columns(self.chains, self.block_starts).ravel(), minlength=len(wanted))
+        lost = (seen == 0) & (wanted >= WANTED)
         rng = seeds.generator(self.seed, "private", "revived", str(self.number))
         for k in np.flatnonzero(lost):
             q = int(np.searchsorted(self.block_starts, k, side="right")) - 1
