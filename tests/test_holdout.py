@@ -35,30 +35,40 @@ def columns(money, kind):
 @given(st.lists(st.integers(0, 9), max_size=60), st.floats(0, 0.99), st.integers(0, 99))
 def test_households_stay_together_and_no_more_than_the_share_is_held_out(households, share, seed):
     names = np.ma.masked_equal(np.array(households, int), 0)
-    held = holdout.split(names, share, rng(seed))
+    held = holdout.split(holdout.households_of(names), share, rng(seed))
     for name in set(households) - {0}:
         assert len(set(held[np.array(households) == name])) == 1
     assert held.sum() <= round(share * len(households))
 
 
 def test_single_records_and_blank_households_are_held_out_one_by_one():
-    assert holdout.split(np.ma.array(np.arange(1000)), 0.2, rng()).sum() == 200
-    assert holdout.split(np.ma.masked_all(1000, int), 0.2, rng()).sum() == 200
-    words = np.ma.array(np.array(["A", "A", "B", "C"], object))
-    assert holdout.split(words, 0.0, rng()).sum() == 0
+    assert holdout.split(np.arange(1000), 0.2, rng()).sum() == 200
+    blank = holdout.households_of(np.ma.masked_all(1000, int))
+    assert holdout.split(blank, 0.2, rng()).sum() == 200
+    assert holdout.split(np.array([0, 0, 1, 2]), 0.0, rng()).sum() == 0
+
+
+@given(st.lists(st.integers(-1, 12), max_size=60), st.booleans())
+def test_households_are_numbered_as_they_appear_and_blank_ones_after_them(names, in_words):
+    known = list(dict.fromkeys(name for name in names if name >= 0))
+    blank = iter(range(len(known), len(known) + len(names)))
+    wanted = [known.index(name) if name >= 0 else next(blank) for name in names]
+    values = np.array([f"no {name}" for name in names], object) if in_words else np.array(names, np.int32)
+    found = holdout.households_of(np.ma.array(values, mask=[name < 0 for name in names]))
+    assert found.tolist() == wanted and found.dtype == np.int32
 
 
 def test_a_household_that_does_not_fit_is_passed_over_for_the_next():
-    one_large = np.ma.array(np.r_[np.zeros(45, int), np.arange(1, 56)])
+    one_large = np.r_[np.zeros(45, int), np.arange(1, 56)]
     for seed in range(20):
         assert holdout.split(one_large, 0.2, rng(seed)).sum() == 20
-    nearly_all = np.ma.array(np.r_[np.zeros(95, int), np.arange(1, 6)])
+    nearly_all = np.r_[np.zeros(95, int), np.arange(1, 6)]
     assert holdout.split(nearly_all, 0.2, rng()).tolist() == [False] * 95 + [True] * 5
 
 
 @given(st.lists(st.integers(0, 9), max_size=60), st.floats(0, 0.99), st.integers(0, 99))
 def test_no_household_that_would_still_fit_is_left(households, share, seed):
-    held = holdout.split(np.ma.array(np.array(households, int)), share, rng(seed))
+    held = holdout.split(np.array(households, int), share, rng(seed))
     left = round(share * len(households)) - held.sum()
     sizes = np.bincount(np.array(households, int)[~held], minlength=1)
     assert not ((sizes > 0) & (sizes <= left)).any()
@@ -76,13 +86,13 @@ def test_no_household_that_would_still_fit_is_left(households, share, seed):
     ],
 )
 def test_a_share_that_is_missed_is_said(households, share, said):
-    names = np.ma.array(np.array(households))
-    found = holdout.missed(names, share, holdout.split(names, share, rng()))
+    numbers = np.array(households)
+    found = holdout.missed(numbers, share, holdout.split(numbers, share, rng()))
     assert re.match(said, found) if said else not found
 
 
 def test_the_same_seed_holds_out_the_same_and_another_others():
-    names = np.ma.array(np.arange(500))
+    names = np.arange(500)
     one, same, other = (holdout.split(names, 0.3, rng(s)) for s in (1, 1, 2))
     assert (one == same).all() and (one != other).any()
 
@@ -223,6 +233,6 @@ def test_a_data_sets_files_to_hold_out_are_files_of_it():
 def test_real_households_stay_together(tmp_path):
     source = shared("data", "person_2021_ak_wv_wy.parquet")
     names = pd.read_parquet(source, columns=["SERIALNO"])["SERIALNO"].to_numpy(object)
-    held = holdout.split(np.ma.array(names, mask=False), 0.2, rng())
+    held = holdout.split(holdout.households_of(np.ma.array(names, mask=False)), 0.2, rng())
     assert 0.199 < held.mean() <= 0.2
     assert not set(names[held]) & set(names[~held])

@@ -47,7 +47,9 @@ def test_columns_come_back_row_below_row(batches, at_once):
     words, numbers = found["words"], found.numbered("words")
     kinds = list(dict.fromkeys(words.compressed().tolist()))
     assert numbers.tolist() == [None if word is None else kinds.index(word) for word in words.tolist()]
-    assert sorted(found.kinds("words").to_pylist()) == sorted(kinds)
+    marks = found.marks("words")
+    assert len(marks) == len(kinds) and found.marked("words", marks) == sorted(kinds)
+    assert found.marked("words", marks[:0]) == []
 
 
 def test_columns_that_one_table_lacks_are_left_out():

@@ -32,8 +32,8 @@ class Selected:
 
     answers : column -> values of shape (n,), masked where blank, as the question set wants them
     kept : mask (n,), the records that the models learn from; the others are held out
-    rows : of the kept ones, where they stand in the files
-    households : int64, of the kept ones, numbered from 0
+    rows : int32, of the kept ones, where they stand in the files
+    households : int32, of the kept ones, numbered from 0
     weights : of the kept ones, where the data set names them
     parts : (n,), the name of each one's part, where the data set is scattered
     housed : whether households are those that the data set names, not one for each record
@@ -71,22 +71,23 @@ def selected(
         a weight is not there or none
     """
     _require_different([*files, *held_files], dataset)
-    columns, rows, households, weighing = _read(files, dataset, questions, log)
-    n, housed = len(rows), households is not None
+    columns, of_files, names, weighing = _read(files, dataset, questions, log)
+    n, housed = np.count_nonzero(of_files), names is not None
+    if names is None:
+        names = np.ma.array(np.arange(n, dtype=np.int32))
     kept, named = np.ones(n, bool), parts.names(columns, dataset)
     if held_files:
-        others, their_rows, *_ = _read(held_files, dataset, questions, log)
+        others, theirs_of_files, *_ = _read(held_files, dataset, questions, log)
         also = parts.names(others, dataset)
         named = None if named is None or also is None else np.append(named, also)
         _require_other_people(columns, others, dataset)
-        kept = np.append(kept, np.zeros(len(their_rows), bool))
+        kept = np.append(kept, np.zeros(np.count_nonzero(theirs_of_files), bool))
         ours, theirs = (_prepared(part, dataset, questions, log) for part in (columns, others))
         columns = Made(list(ours), lambda name: np.ma.concatenate([ours[name], theirs[name]]))
     else:
-        if households is None:
-            households = np.ma.array(np.arange(n))
-            if share:
-                log("no key of households is known ('household:' names one): persons are held out singly")
+        if share and not housed:
+            log("no key of households is known ('household:' names one): persons are held out singly")
+        households = holdout.households_of(names)
         kept = ~holdout.split(households, share, seeds.generator(seed, "holdout"))
         short = holdout.missed(households, share, ~kept)
         if short:
@@ -94,11 +95,15 @@ def selected(
         columns = _prepared(columns, dataset, questions, log)
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no record to learn from")
-    own, rows = kept[:n], rows[kept[:n]]
-    names = np.ma.array(np.arange(n)) if households is None else households
+    own = kept[:n]
+    rows = _rows(raw.within(of_files, own))
     numbers = holdout.households_of(names[own])
-    weights = _weights(raw.at_rows(weighing, np.flatnonzero(own)), rows, numbers, dataset)
+    weights = _weights(raw.at_rows(weighing, own), rows, numbers, dataset)
     return Selected(columns, kept, rows, numbers, weights, named, housed)
+
+
+def _rows(of_files: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(of_files).astype(np.int32)
 
 
 def _weights(columns: Raw, rows: np.ndarray, households: np.ndarray, dataset: Dataset) -> Weights | None:
@@ -175,9 +180,10 @@ def as_public(
     InputError
         if it lacks a column that the question set names
     """
-    columns, rows, *_ = _read([path], dataset, questions, log)
+    columns, of_files, *_ = _read([path], dataset, questions, log)
     answers = _prepared(columns, dataset, questions, log)
-    chosen = Selected(answers, np.ones(len(rows), bool), rows, np.arange(len(rows)))
+    rows = _rows(of_files)
+    chosen = Selected(answers, np.ones(len(rows), bool), rows, np.arange(len(rows), dtype=np.int32))
     return chosen, *as_in_files([path], dataset, questions, chosen, besides)
 
 
@@ -229,7 +235,7 @@ def _in_order_of(first: Table, table: Table) -> Table:
 def _read(
     files: list[Path], dataset: Dataset, questions: QuestionSet, log: Callable[[str], None]
 ) -> tuple[Raw, np.ndarray, np.ma.MaskedArray | None, Raw]:
-    """Columns of the records that filters keep, where these stand in the files, households, weights."""
+    """Columns of the records that filters keep, the mask of these in the files, households, weights."""
     if dataset.table is not None:
         table, _ = own_table(files, dataset, dataset.table)
         where = ", ".join(str(path) for path in files)
@@ -237,21 +243,21 @@ def _read(
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
         parts.require_columns(table.names, dataset)
-        rows, households = np.arange(len(table)), _households(table, dataset)
+        households = _households(table, dataset)
         besides = [*parts.columns(dataset), *([dataset.household] if dataset.household else [])]
         own |= {name: table[name].words for name in besides if name not in own}
         weights = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
         kept = parts.wanted(own, dataset)
         if kept is None:
-            return own, rows, households, weights
+            return own, np.ones(len(table), bool), households, weights
         log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
-        households, rows = None if households is None else households[kept], rows[kept]
-        return raw.at_rows(own, rows), rows, households, raw.at_rows(weights, rows)
+        households = None if households is None else households[kept]
+        return raw.at_rows(own, kept), kept, households, raw.at_rows(weights, kept)
     everything = raw.raw_records(files, dataset, questions)
-    rows, columns = raw.filtered(everything, dataset, log)
+    kept, columns = raw.filtered(everything, dataset, log)
     weighing = Made([name for name in dataset.weights if name in columns], columns.__getitem__)
     key = dataset.household or raw.HOUSEHOLD
-    return columns, rows, everything.numbered(key)[rows] if key in everything else None, weighing
+    return columns, kept, everything.numbered(key)[kept] if key in everything else None, weighing
 
 
 def _prepared(columns: Raw, dataset: Dataset, questions: QuestionSet, log: Callable[[str], None]) -> Raw:
@@ -263,7 +269,8 @@ def _households(table: Table, dataset: Dataset) -> np.ma.MaskedArray | None:
         return None
     if dataset.household not in table.names:
         raise InputError(f"{dataset.title}: household: there is no column {dataset.household!r}")
-    return table[dataset.household].words
+    places = table[dataset.household].places
+    return np.ma.array(places, mask=places == BLANK)
 
 
 def _require_different(files: Sequence[Path], dataset: Dataset) -> None:

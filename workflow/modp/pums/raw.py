@@ -45,26 +45,33 @@ def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np
 
     Returns
     -------
-    rows : where the kept records stood, and their columns
+    mask (n,) of the kept records, and their columns
     """
-    rows = np.arange(len(next(iter(raw.values()))))
+    kept = np.ones(len(next(iter(raw.values()))), bool)
     own = raw
     for name in dataset.keep:
-        kept = filters.passes(name, own, dataset.title)
-        say(f"{name} ({filters.FILTERS[name].meaning}): {len(kept):,} records in, {kept.sum():,} out")
-        rows = rows[kept]
-        own = at_rows(raw, rows)
-        if not kept.any():
+        passed = filters.passes(name, own, dataset.title)
+        say(f"{name} ({filters.FILTERS[name].meaning}): {len(passed):,} records in, {passed.sum():,} out")
+        kept = within(kept, passed)
+        own = at_rows(raw, kept)
+        if not passed.any():
             raise InputError(f"{dataset.title}: the filter {name!r} leaves no record")
     only = parts.wanted(own, dataset)
-    if only is None:
-        return rows, own
-    say(f"only {parts.said(dataset)}: {len(only):,} records in, {only.sum():,} out")
-    return rows[only], at_rows(raw, rows[only])
+    if only is not None:
+        say(f"only {parts.said(dataset)}: {len(only):,} records in, {only.sum():,} out")
+        kept = within(kept, only)
+    return kept, at_rows(raw, kept)
+
+
+def within(kept: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Return the mask (n,) of those of the kept records (m,) that a mask (m,) says."""
+    found = kept.copy()
+    found[kept] = some
+    return found
 
 
 def at_rows(raw: Raw, rows: np.ndarray) -> Raw:
-    """Return the columns of some of the records."""
+    """Return the columns of some of the records, which whole numbers or a mask say."""
     return Made(list(raw), lambda name: raw[name][rows])
 
 

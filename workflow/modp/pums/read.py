@@ -57,7 +57,7 @@ def read(
         something that is not a whole number, or shares values of ``key`` with one before it
     """
     tables: list[pq.ParquetFile] = []
-    keys: dict[Path, pa.Array] = {}
+    keys: dict[Path, _Keys] = {}
     wanted = [*columns, *optional]
     for path in paths:
         if not path.exists():
@@ -73,7 +73,8 @@ def read(
             }
             own += store(_converted(table, found, kinds))
         if len(paths) > 1 and own and key in wanted:
-            keys[path] = Stored(own).kinds(key)
+            file = Stored(own)
+            keys[path] = _Keys(file, key, file.marks(key))
             _require_apart(keys, key)
         tables += own
     if not tables:
@@ -81,13 +82,29 @@ def read(
     return Stored(tables)
 
 
-def _require_apart(keys: Mapping[Path, pa.Array], name: str) -> None:
+@dataclass(frozen=True)
+class _Keys:
+    """The words of a file's key, told by their hashes, sorted."""
+
+    file: Stored
+    name: str
+    marks: np.ndarray
+
+    def shared(self, other: "_Keys") -> list[str]:
+        """Return the words that are in another file too, sorted."""
+        both = np.intersect1d(self.marks, other.marks, assume_unique=True)
+        if not len(both):
+            return []
+        ours, theirs = (set(keys.file.marked(self.name, both)) for keys in (self, other))
+        return sorted(ours & theirs)
+
+
+def _require_apart(keys: Mapping[Path, _Keys], name: str) -> None:
     """Raise InputError if the last of these files has a key that one before it has."""
     *before, last = keys
     for file in before:
-        common = keys[last].filter(pc.is_in(keys[last], keys[file]))
-        if len(common):
-            found = sorted(map(str, common.to_pylist()))
+        found = keys[last].shared(keys[file])
+        if found:
             raise InputError(
                 f"{file} and {last} have households in common: {name} {first_of(found)}. Take one of these "
                 "files out of the dataset YAML, or, where these are others who only have the same numbers, "

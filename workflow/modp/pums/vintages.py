@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from modp.base.errors import InputError, did_you_mean
+from modp.survey.records import row_groups
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ def _require_factor(
         if five:
             raise InputError(f"{where}: {column} is in dollars of five years; the files lack {name}")
         return
-    kinds = np.unique(factor.compressed())
+    kinds = np.unique(np.concatenate([np.unique(factor[at].compressed()) for at in row_groups(len(factor))]))
     if five and len(kinds) == 1 and len(factor) > 1 and name == "ADJINC":
         raise InputError(f"{where}: {name} is the same for all records: these are not 5-Year files")
     if not five and len(kinds) > 1:
@@ -302,7 +303,8 @@ def in_one_years_dollars(
     """
     if not is_adjusted(column, vintage):
         return values
-    ratio = raw[FACTORS[column]].data
-    ratio = np.where(ratio > MILLIONTHS_ABOVE, ratio / 1e6, ratio)
-    adjusted = np.rint(values.data * ratio).astype(values.dtype)
+    factors, adjusted = raw[FACTORS[column]].data, np.empty_like(values.data)
+    for at in row_groups(len(values)):
+        ratio = np.where(factors[at] > MILLIONTHS_ABOVE, factors[at] / 1e6, factors[at])
+        adjusted[at] = np.rint(values.data[at] * ratio)
     return np.ma.array(adjusted, mask=np.ma.getmaskarray(values))

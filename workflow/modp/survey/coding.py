@@ -1,7 +1,8 @@
 """Coding: raw columns become codes, by the recipes of a question set."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from modp.survey.questions import (
     QuestionRecipe,
     QuestionSet,
 )
-from modp.survey.records import room
+from modp.survey.records import room, row_groups
 
 JITTER = 0.01
 """Width in dollars, minutes or hours of the noise that splits ties between deciles."""
@@ -195,11 +196,11 @@ def places_under(
 
     Returns
     -------
-    integers (n,), ``UNKNOWN`` where no category takes the answer
+    int16 (n,), ``UNKNOWN`` where no category takes the answer
     """
     places, here = _code_question(values, recipe, rng, np.ones(len(values), bool), question.edges)
     at = {category.code: k for k, category in enumerate(question.categories)}
-    to = np.array([*(at.get(category.code, UNKNOWN) for category in here.categories), UNKNOWN])
+    to = np.array([*(at.get(category.code, UNKNOWN) for category in here.categories), UNKNOWN], np.int16)
     found = to[places]
     # What that question's records gave a category of its own.
     lost = np.flatnonzero(found == UNKNOWN)
@@ -216,64 +217,57 @@ def _code_question(
     kept: np.ndarray,
     known_edges: tuple[float, ...] | None = None,
 ) -> tuple[np.ndarray, Question]:
-    """Places of the categories, shape (n,), ``UNKNOWN`` where there is none.
+    """Places of the categories, int16 (n,), ``UNKNOWN`` where there is none.
 
     Deciles are cut at ``known_edges``, if these are given; where there are none, they take no answer.
     """
-    edges = np.zeros(0)
-    blank = np.ma.getmaskarray(values)
+    if recipe.numbers:
+        return _code_numbers(values, recipe, recipe.numbers)
     labels = {c: text if isinstance(text, str) else text.label for c, text in recipe.categories.items()}
     if recipe.missing is not None:
         labels = {MISSING: recipe.missing, **labels}
-    if recipe.numbers:
-        return _code_numbers(values, recipe, recipe.numbers)
-    if recipe.in_words:
-        order: list[int | str] = list(labels)
-        places = _places_of_words(values, recipe, order)
-    else:
-        raw = values.filled(0).astype(np.float64)
-        codes, taken = _codes_of_numbers(raw, blank, recipe)
-        if recipe.deciles:
-            known, of = _decile_values(raw, blank, recipe.deciles)
-            if known_edges is None:
-                codes[known], edges = deciles(of, rng, kept[known])
-            else:
-                edges = np.array(known_edges)
-                codes[known] = np.searchsorted(edges, of + rng.uniform(0, JITTER, len(of)), side="right") + 1
-            taken |= known & (known_edges is None or len(edges) > 0)
-            shown = kept[known]
-            ranges = _decile_labels(of[shown], blank[known & kept], codes[known & kept], recipe.unit)
-            labels = {**labels, **ranges}
-        order = sorted(labels)
-        places = np.where(taken, np.searchsorted(order, codes), UNKNOWN)
+    cut = None
+    if recipe.deciles:
+        cut = _cut(values, recipe.deciles, rng, kept, known_edges)
+        labels |= _decile_labels(values, cut, kept, recipe)
+    order: list[int | str] = list(labels) if recipe.in_words else sorted(labels)
+    places = np.empty(len(values), np.int16)
+    for at in row_groups(len(values)):
+        if recipe.in_words:
+            places[at] = _places_of_words(values[at], recipe, order)
+        else:
+            places[at] = _places_of_numbers(values[at], recipe, order, cut and cut[at])
     if recipe.missing is not None:
-        places[blank] = order.index(MISSING)
+        places[np.ma.getmaskarray(values)] = order.index(MISSING)
     categories = tuple(Category(str(c), labels[c], recipe.values_of(c)) for c in order)
-    made = DECILES if recipe.deciles else "merged" if _merges(recipe) else "as coded"
-    return places, Question(recipe.name, recipe.label, recipe.source, made, categories, tuple(edges.tolist()))
+    made = DECILES if cut else "merged" if _merges(recipe) else "as coded"
+    edges = cut.edges if cut else ()
+    return places, Question(recipe.name, recipe.label, recipe.source, made, categories, edges)
 
 
 def _code_numbers(
     values: np.ma.MaskedArray, recipe: QuestionRecipe, classes: NumbersRecipe
 ) -> tuple[np.ndarray, Question]:
-    blank = np.ma.getmaskarray(values)
-    which, kinds = pd.factorize(values.data)
-    known, found = numbers.places(classes, [str(kind) for kind in kinds])
-    whole = not np.any(found[np.isfinite(found)] % 1)
+    places, whole = np.empty(len(values), np.int16), True
+    before = 0 if recipe.missing is None else 1
+    for at in row_groups(len(values)):
+        which, kinds = pd.factorize(values.data[at])
+        known, found = numbers.places(classes, [str(kind) for kind in kinds])
+        whole &= not np.any(found[np.isfinite(found)] % 1)
+        places[at] = np.where(known >= 0, known + before, UNKNOWN)[which]
     categories = numbers.categories(classes, whole, recipe.unit)
-    places = known[which]
     if recipe.missing is not None:
         categories.insert(0, Category(str(MISSING), recipe.missing, "blank"))
-        places = np.where(known >= 0, known + 1, UNKNOWN)[which]
-    places[blank] = 0 if recipe.missing is not None else UNKNOWN
+    places[np.ma.getmaskarray(values)] = 0 if recipe.missing is not None else UNKNOWN
     question = Question(recipe.name, recipe.label, recipe.source, NUMBERS, tuple(categories), classes.edges)
     return places, question
 
 
-def _codes_of_numbers(
-    raw: np.ndarray, blank: np.ndarray, recipe: QuestionRecipe
-) -> tuple[np.ndarray, np.ndarray]:
-    """Category codes (n,), and which of the records have one; deciles come later."""
+def _places_of_numbers(
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, order: Sequence[int | str], cut: "_Cut | None"
+) -> np.ndarray:
+    """Places of whole numbers, those of deciles as they are cut."""
+    raw, blank = values.filled(0).astype(np.float64), np.ma.getmaskarray(values)
     codes = np.zeros(len(raw), np.int64)
     taken = np.zeros(len(raw), bool)
     intervals = recipe.intervals()
@@ -286,10 +280,16 @@ def _codes_of_numbers(
     if of_blanks is not None:
         codes[blank] = of_blanks
         taken |= blank
-    return codes, taken
+    if cut:
+        ranked = cut.tenths > 0
+        codes[ranked] = cut.tenths[ranked]
+        taken |= ranked & (len(cut.edges) > 0)
+    return np.where(taken, np.searchsorted(order, codes), UNKNOWN)
 
 
-def _places_of_words(values: np.ma.MaskedArray, recipe: QuestionRecipe, order: list[int | str]) -> np.ndarray:
+def _places_of_words(
+    values: np.ma.MaskedArray, recipe: QuestionRecipe, order: Sequence[int | str]
+) -> np.ndarray:
     place = {word: order.index(code) for word, code in recipe.words().items()}
     which, kinds = pd.factorize(values.data)
     places = np.array([place.get(kind, UNKNOWN) for kind in kinds], np.int64)[which]
@@ -322,12 +322,49 @@ def _merges(recipe: QuestionRecipe) -> bool:
     return any(isinstance(c, CategoryRecipe) for c in recipe.categories.values())
 
 
-def _decile_values(raw: np.ndarray, blank: np.ndarray, recipe: DecileRecipe) -> tuple[np.ndarray, np.ndarray]:
-    """Which records fall into deciles, and the values they are ranked by."""
+@dataclass(frozen=True)
+class _Cut:
+    """Numbers cut into deciles.
+
+    tenths : int8 (n,), 1…10, 0 where a record is in none
+    edges : the nine cuts; none if there were no values
+    """
+
+    tenths: np.ndarray
+    edges: tuple[float, ...]
+
+    def __getitem__(self, at: slice) -> "_Cut":
+        """Return those of some rows."""
+        return _Cut(self.tenths[at], self.edges)
+
+
+def _cut(
+    values: np.ma.MaskedArray,
+    recipe: DecileRecipe,
+    rng: np.random.Generator,
+    kept: np.ndarray,
+    known_edges: tuple[float, ...] | None,
+) -> _Cut:
+    """Cut raw numbers (n,) into deciles, at ``known_edges`` if these are given."""
+    ranked, of = _ranked(values, recipe)
+    if known_edges is None:
+        parts, found = deciles(of, rng, kept[ranked])
+        edges = tuple(found.tolist())
+    else:
+        parts = _tenths(_jittered(of, np.ones(len(of), bool), rng, rng), np.array(known_edges))
+        edges = known_edges
+    tenths = np.zeros(len(values), np.int8)
+    tenths[ranked] = parts
+    return _Cut(tenths, edges)
+
+
+def _ranked(values: np.ma.MaskedArray, recipe: DecileRecipe) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the records (n,) fall into deciles, and the values that these are ranked by."""
+    blank = np.ma.getmaskarray(values)
     if recipe.blank_as is not None:
-        return np.ones(len(raw), bool), np.where(blank, recipe.blank_as, raw)
-    taken = ~blank & (raw > 0) if recipe.of == "positive" else ~blank
-    return taken, raw[taken]
+        return np.ones(len(values), bool), np.where(blank, recipe.blank_as, values.data)
+    ranked = ~blank & (values.data > 0) if recipe.of == "positive" else ~blank
+    return ranked, values.data[ranked]
 
 
 def deciles(
@@ -343,23 +380,48 @@ def deciles(
 
     Returns
     -------
-    deciles : integers 1…10 of shape (m,)
+    deciles : int8 1…10 of shape (m,)
     edges : the nine cuts, of the jittered values; empty if there are no values
     """
     kept = np.ones(len(values), bool) if kept is None else kept
-    jittered = values.astype(np.float64)
-    jittered[kept] += rng.uniform(0, JITTER, kept.sum())
     # A stream of their own, so that the kept values' parts do not depend on how many others there are.
-    jittered[~kept] += rng.spawn(1)[0].uniform(0, JITTER, (~kept).sum())
-    edges = np.quantile(jittered[kept], np.arange(1, 10) / 10) if kept.any() else np.zeros(0)
-    return np.searchsorted(edges, jittered, side="right") + 1, edges
+    jittered = _jittered(values, kept, rng, rng.spawn(1)[0])
+    among = jittered[kept]
+    edges = np.quantile(among, np.arange(1, 10) / 10, overwrite_input=True) if len(among) else np.zeros(0)
+    return _tenths(jittered, edges), edges
+
+
+def _jittered(
+    values: np.ndarray, kept: np.ndarray, rng: np.random.Generator, rng_of_others: np.random.Generator
+) -> np.ndarray:
+    """Values (m,) with the jitter that splits ties, float64."""
+    found = np.empty(len(values))
+    for at in row_groups(len(values)):
+        mine, part = kept[at], values[at].astype(np.float64)
+        part[mine] += rng.uniform(0, JITTER, mine.sum())
+        part[~mine] += rng_of_others.uniform(0, JITTER, (~mine).sum())
+        found[at] = part
+    return found
+
+
+def _tenths(jittered: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    found = np.empty(len(jittered), np.int8)
+    for at in row_groups(len(jittered)):
+        found[at] = np.searchsorted(edges, jittered[at], side="right") + 1
+    return found
 
 
 def _decile_labels(
-    values: np.ndarray, blank: np.ndarray, which: np.ndarray, unit: str | None
+    values: np.ma.MaskedArray, cut: _Cut, kept: np.ndarray, recipe: QuestionRecipe
 ) -> dict[int | str, str]:
-    """Decile -> the range of values it holds, for people."""
-    ranges = [_decile_range(values[which == k], blank[which == k], unit) for k in range(1, 11)]
+    """Decile -> the range of the kept records' values that it holds, for people."""
+    lows, highs, blanks = np.full(11, np.inf), np.full(11, -np.inf), np.zeros(11, bool)
+    for at in row_groups(len(values)):
+        tenths, blank = cut.tenths[at] * kept[at], np.ma.getmaskarray(values[at])
+        blanks |= np.bincount(tenths[blank], minlength=11) > 0
+        np.minimum.at(lows, tenths[~blank], values.data[at][~blank])
+        np.maximum.at(highs, tenths[~blank], values.data[at][~blank])
+    ranges = [_decile_range(lows[k], highs[k], bool(blanks[k]), recipe.unit) for k in range(1, 11)]
     told: dict[int | str, str] = {}
     for k, text in enumerate(ranges, start=1):
         parts, part = ranges.count(text), ranges[:k].count(text)
@@ -368,30 +430,30 @@ def _decile_labels(
     return told
 
 
-def _decile_range(values: np.ndarray, blank: np.ndarray, unit: str | None) -> str:
-    if not len(values):
-        return EMPTY
-    parts = ["not asked"] if blank.any() else []
-    known = values[~blank]
-    if len(known):
-        low, high = (_amount(v, unit) for v in (known.min(), known.max()))
-        parts.append(low if low == high else f"{low}–{high}")
-    suffix = f" {unit}" if unit in ("minutes", "hours") and len(known) else ""
-    return " or ".join(parts) + suffix
+def _decile_range(low: float, high: float, blanks: bool, unit: str | None) -> str:
+    if low > high:
+        return "not asked" if blanks else EMPTY
+    least, most = _amount(low, unit), _amount(high, unit)
+    known = least if least == most else f"{least}–{most}"
+    suffix = f" {unit}" if unit in ("minutes", "hours") else ""
+    return f"{'not asked or ' if blanks else ''}{known}{suffix}"
 
 
 def _spikes(values: np.ma.MaskedArray, recipe: QuestionRecipe, kept: np.ndarray) -> list[str]:
     """The values that make up a tenth or more of those that a question cuts into deciles, for people."""
     assert recipe.deciles is not None
-    blank = np.ma.getmaskarray(values)
-    known, of = _decile_values(values.filled(0).astype(np.float64), blank, recipe.deciles)
-    found, first, counts = np.unique(of[kept[known]], return_index=True, return_counts=True)
-    blanks = blank[known & kept][first]
-    total = counts.sum()
+    counts, blanks = Counter[float](), dict[float, bool]()
+    for at in row_groups(len(values)):
+        ranked, of = _ranked(values[at], recipe.deciles)
+        found, first, some = np.unique(of[kept[at][ranked]], return_index=True, return_counts=True)
+        of_blanks = np.ma.getmaskarray(values[at])[ranked & kept[at]][first]
+        counts.update(dict(zip(found.tolist(), some.tolist(), strict=True)))
+        blanks = dict(zip(found.tolist(), of_blanks.tolist(), strict=True)) | blanks
+    total = counts.total()
     return [
-        f"{'blank' if b else _amount(v, recipe.unit)} ({count / total:.0%})"
-        for v, b, count in zip(found, blanks, counts, strict=True)
-        if count > 1 and count >= total / 10
+        f"{'blank' if blanks[v] else _amount(v, recipe.unit)} ({counts[v] / total:.0%})"
+        for v in sorted(counts)
+        if counts[v] > 1 and counts[v] >= total / 10
     ]
 
 

@@ -13,30 +13,47 @@ SHOWN = 3
 
 
 def households_of(names: np.ma.MaskedArray) -> np.ndarray:
-    """Return the number of each record's household, int64 (n,) from 0; a blank name is its own household."""
-    numbers, _ = pd.factorize(names.data)
-    blank = np.ma.getmaskarray(names)
-    if not blank.any():
-        return numbers
-    numbers[blank] = len(numbers) + np.arange(blank.sum())
-    return np.unique(numbers, return_inverse=True)[1]
+    """Return the number of each record's household, int32 (n,), from 0; a blank name is its own household.
+
+    Parameters
+    ----------
+    names : shape (n,), words, or whole numbers from 0 on. Those that are not blank are numbered as they first
+        appear, and blank ones after them
+    """
+    known = ~np.ma.getmaskarray(names)
+    numbers = np.empty(len(names), np.int32)
+    given = names.data[known]
+    numbers[known] = _as_they_appear(given) if given.dtype.kind == "i" else pd.factorize(given)[0]
+    numbers[~known] = numbers[known].max(initial=-1) + 1 + np.arange(len(names) - len(given))
+    return numbers
 
 
-def split(households: np.ma.MaskedArray, share: float, rng: np.random.Generator) -> np.ndarray:
+def _as_they_appear(values: np.ndarray) -> np.ndarray:
+    """Number whole numbers (n,) anew, int32, from 0 on in the order in which they first appear."""
+    first = np.full(values.max(initial=-1) + 1, len(values), np.int32)
+    # Of several rows the one that is written last stands: the first.
+    first[values[::-1]] = np.arange(len(values) - 1, -1, -1, dtype=np.int32)
+    begins = np.zeros(len(values) + 1, bool)
+    begins[first] = True
+    place = np.cumsum(begins, dtype=np.int32) - 1
+    found: np.ndarray = place[first][values]
+    return found
+
+
+def split(household: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     """Choose households at random to be held out.
 
     One that does not fit into what is left of the share is passed over, for the next that does.
 
     Parameters
     ----------
-    households : shape (n,), the name of each record's household; a blank one is its own household
+    household : whole numbers (n,), each record's household, as :func:`households_of` numbers them
     share : of the records, at most so many are held out
 
     Returns
     -------
     mask of shape (n,): the records held out. Those of a household stay together.
     """
-    household = households_of(households)
     sizes = np.bincount(household)
     taken = np.zeros(len(sizes), bool)
     left, waiting = round(share * len(household)), rng.permutation(len(sizes))
@@ -50,18 +67,18 @@ def split(households: np.ma.MaskedArray, share: float, rng: np.random.Generator)
     return taken[household]
 
 
-def missed(households: np.ma.MaskedArray, share: float, held: np.ndarray) -> str:
+def missed(household: np.ndarray, share: float, held: np.ndarray) -> str:
     """Return a sentence where less was held out than asked for, or nothing.
 
     Parameters
     ----------
-    households, share : as :func:`split` takes them
+    household, share : as :func:`split` takes them
     held : the mask that it returned
     """
     wanted, found = round(share * len(held)), int(held.sum())
-    largest = int(np.bincount(households_of(households)).max(initial=0))
     if not share or (found and wanted - found <= MISSED * wanted):
         return ""
+    largest = int(np.bincount(household).max(initial=0))
     why = (
         "all records are of one household"
         if largest == len(held) > 1

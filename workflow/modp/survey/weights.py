@@ -125,10 +125,10 @@ def write(path: str | Path, households: np.ndarray, weights: Weights | None, nam
     weights : of the same n records
     named : whether the data set says which records are of one household; if not, each has its own
     """
-    columns: dict[str, np.ndarray] = {HOUSEHOLD: households}
+    columns: dict[str, pa.Array] = {HOUSEHOLD: pa.array(households, pa.int64())}
     if weights is not None:
-        columns[WEIGHT] = weights.values
-        columns |= {f"{REPLICATE}{r + 1}": own for r, own in enumerate(weights.replicates.T)}
+        columns[WEIGHT] = pa.array(weights.values)
+        columns |= {f"{REPLICATE}{r + 1}": pa.array(own) for r, own in enumerate(weights.replicates.T)}
     table = pa.table(columns)
     if not named:
         table = table.replace_schema_metadata({SINGLY: b"each record has a household of its own"})
