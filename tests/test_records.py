@@ -11,6 +11,7 @@ from conftest import codebook_of, codes_of, records_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modp.base import rows as tables
 from modp.base.errors import InputError
 from modp.survey import records
 
@@ -56,7 +57,7 @@ def test_one_hot_has_a_single_one_in_each_block():
 def test_row_groups_are_read_one_after_the_other(tmp_path, monkeypatch):
     whole = records_of(codes_of((3, 5), 25, np.random.default_rng(1)), (3, 5))
     extra = {"record": np.ma.array(np.arange(25), mask=np.arange(25) == 21), "entropy_bits": np.ones(25)}
-    monkeypatch.setattr(records, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 10)
     whole.write(tmp_path / "r.parquet", extra)
     assert pq.ParquetFile(tmp_path / "r.parquet").num_row_groups == 3
     codes, found = records.read(tmp_path / "r.parquet", whole.codebook, ["record", "entropy_bits"])
@@ -69,8 +70,8 @@ def test_row_groups_are_read_one_after_the_other(tmp_path, monkeypatch):
 def test_large_tables_lie_in_files_and_hold_the_same(tmp_path, monkeypatch):
     small = records_of(codes_of((3, 5), 25, np.random.default_rng(1)), (3, 5))
     rows = np.random.default_rng(2).permutation(25)
-    monkeypatch.setattr(records, "ROWS_AT_ONCE", 4)
-    monkeypatch.setattr(records, "HELD", 10)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(tables, "HELD", 10)
     small.write(tmp_path / "r.parquet")
     codes, _ = records.read(tmp_path / "r.parquet", small.codebook)
     assert not codes.flags.owndata and np.array_equal(codes, small.codes)
@@ -97,8 +98,8 @@ def test_a_disk_without_room_for_a_large_table_is_named(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(records, "HELD", 10)
-    monkeypatch.setattr(records.os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr(tables, "HELD", 10)
+    monkeypatch.setattr(tables.os, "posix_fallocate", full, raising=False)
     with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
-        records.room(11, 2)
-    assert records.room(10, 2).shape == (10, 2)
+        tables.room((11, 2), np.int16)
+    assert tables.room((10, 2), np.int16).shape == (10, 2)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modp.base import rows
+from modp.base.columns import Made, at_rows
 from modp.base.errors import InputError
 from modp.pums import stored
-from modp.pums.raw import at_rows
-from modp.pums.stored import Made, Stored, store
+from modp.pums.stored import Stored, store
 
 WORDS = st.lists(st.sampled_from(["a", "b b", "é", ""]), min_size=1, max_size=40)
 
@@ -36,7 +37,7 @@ def test_columns_come_back_row_below_row(batches, at_once):
         for batch in batches
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored, "ROWS_AT_ONCE", at_once)
+        patch.setattr(rows, "ROWS_AT_ONCE", at_once)
         found = Stored([file for table in tables for file in store(table)])
     parts = [batch for table in tables for batch in table]
     assert list(found) == ["words", "whole", "parts"] and len(found) == 3

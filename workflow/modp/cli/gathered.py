@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from modp.base import seeds
+from modp.base.columns import Made, Raw, at_rows
 from modp.base.errors import InputError
 from modp.cli.selected import own_table
 from modp.cli.whole import Said
@@ -16,7 +17,6 @@ from modp.files.raw import whole
 from modp.files.read import read
 from modp.models.households import rules
 from modp.pums import raw, vintages
-from modp.pums.stored import Made, Raw
 from modp.pums.where import Dataset
 from modp.survey import coding, households
 from modp.survey.households import HOUSEHOLD, MOST, ROLE, Households, disagreement, placed
@@ -117,7 +117,7 @@ def gathered(
 
     def coded(values: Raw, of: QuestionSet, at: np.ndarray, kept: np.ndarray) -> Records:
         say = log if dataset.unknown == "category" else None
-        return Records(*coding.code(raw.at_rows(values, at), of, jitter, say, kept, log))
+        return Records(*coding.code(at_rows(values, at), of, jitter, say, kept, log))
 
     persons = coded(found, of_persons, rows, np.repeat(train, np.diff(starts)))
     everybody = Households(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from modp.base import seeds
+from modp.base.columns import Made, Raw, at_rows, within
 from modp.base.config import load
 from modp.base.errors import InputError
 from modp.files.form import Form
@@ -19,7 +20,6 @@ from modp.files.read import read
 from modp.files.table import BLANK, Column, Table, stacked
 from modp.pums import parts, raw, vintages
 from modp.pums.places import fips
-from modp.pums.stored import Made, Raw
 from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
@@ -96,9 +96,9 @@ def selected(
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no record to learn from")
     own = kept[:n]
-    rows = _rows(raw.within(of_files, own))
+    rows = _rows(within(of_files, own))
     numbers = holdout.households_of(names[own])
-    weights = _weights(raw.at_rows(weighing, own), rows, numbers, dataset)
+    weights = _weights(at_rows(weighing, own), rows, numbers, dataset)
     return Selected(columns, kept, rows, numbers, weights, named, housed)
 
 
@@ -252,7 +252,7 @@ def _read(
             return own, np.ones(len(table), bool), households, weights
         log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
         households = None if households is None else households[kept]
-        return raw.at_rows(own, kept), kept, households, raw.at_rows(weights, kept)
+        return at_rows(own, kept), kept, households, at_rows(weights, kept)
     everything = raw.raw_records(files, dataset, questions)
     kept, columns = raw.filtered(everything, dataset, log)
     weighing = Made([name for name in dataset.weights if name in columns], columns.__getitem__)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from modp.base.columns import Made, Raw, at_rows, within
 from modp.base.errors import InputError
 from modp.pums import filters, parts, vintages
 from modp.pums.read import read
-from modp.pums.stored import Made, Raw, Stored
+from modp.pums.stored import Stored
 from modp.pums.where import Dataset
 from modp.survey.questions import QuestionSet
 
@@ -61,18 +62,6 @@ def filtered(raw: Raw, dataset: Dataset, say: Callable[[str], None]) -> tuple[np
         say(f"only {parts.said(dataset)}: {len(only):,} records in, {only.sum():,} out")
         kept = within(kept, only)
     return kept, at_rows(raw, kept)
-
-
-def within(kept: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """Return the mask (n,) of those of the kept records (m,) that a mask (m,) says."""
-    found = kept.copy()
-    found[kept] = some
-    return found
-
-
-def at_rows(raw: Raw, rows: np.ndarray) -> Raw:
-    """Return the columns of some of the records, which whole numbers or a mask say."""
-    return Made(list(raw), lambda name: raw[name][rows])
 
 
 def prepared(raw: Raw, dataset: Dataset, questions: QuestionSet, say: Callable[[str], None]) -> Raw:

@@ -1,8 +1,7 @@
-"""Raw columns that lie on the disk, of which one at a time is read: files of millions of rows have many."""
+"""Raw columns that lie on the disk, of which one at a time is read."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,52 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from modp.base import rows
+from modp.base.columns import Named, Raw
 from modp.base.output import room_for
 
-ROWS_AT_ONCE = 1 << 18
-"""Rows of a row group: so many of all columns are held before they are written."""
 
-Raw = Mapping[str, np.ma.MaskedArray]
-"""Column -> its answers (n,), masked where blank."""
-
-
-class _Named(Raw):
-    """Columns by their names, of which none is looked at before it is asked for."""
-
-    names: Sequence[str]
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a column of the name."""
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the columns."""
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-
-@dataclass(frozen=True)
-class Made(_Named):
-    """Columns that are made anew each time that one is asked for.
-
-    names : of all columns
-    make : a name -> its answers (n,)
-    """
-
-    names: Sequence[str]
-    make: Callable[[str], np.ma.MaskedArray]
-
-    def __getitem__(self, name: str) -> np.ma.MaskedArray:
-        """Return a column; raise KeyError if there is none of the name."""
-        if name not in self.names:
-            raise KeyError(name)
-        return self.make(name)
-
-
-class Stored(_Named):
+class Stored(Named):
     """Columns of one or several tables, row below row, in temporary files that go with it.
 
     They are those that all tables have: whole numbers, int32, fractions, float64, or words, str objects.
@@ -168,7 +127,7 @@ def _grouped(batches: Iterable[Raw]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for values in batches:
         waiting.append(pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()}))
-        if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+        if sum(map(len, waiting)) >= rows.ROWS_AT_ONCE:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from modp.base.errors import InputError, did_you_mean
-from modp.survey.records import row_groups
+from modp.base.rows import row_groups
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from modp.base.errors import InputError
+from modp.base.rows import room, row_groups
 from modp.survey import numbers
 from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 from modp.survey.numbers import NumbersRecipe
@@ -18,7 +19,6 @@ from modp.survey.questions import (
     QuestionRecipe,
     QuestionSet,
 )
-from modp.survey.records import room, row_groups
 
 JITTER = 0.01
 """Width in dollars, minutes or hours of the noise that splits ties between deciles."""
@@ -72,7 +72,7 @@ def code(
     made = []
     if kept is None:
         kept = np.ones(len(columns[questions.questions[0].source]), bool)
-    codes = room(len(kept), len(questions.questions))
+    codes = room((len(kept), len(questions.questions)), np.int16)
     for q, recipe in enumerate(questions.questions):
         values = columns[recipe.source]
         places, question = _code_question(values, recipe, rng, kept)
@@ -139,7 +139,8 @@ def apply(
     by_name = {recipe.name: recipe for recipe in questions.questions}
     _require_made_alike(by_name, codebook)
     faults: list[str] = []
-    codes = room(len(columns[by_name[codebook.names[0]].source]), len(codebook.questions))
+    size = len(columns[by_name[codebook.names[0]].source])
+    codes = room((size, len(codebook.questions)), np.int16)
     for q, question in enumerate(codebook.questions):
         recipe = by_name[question.name]
         values = columns[recipe.source]

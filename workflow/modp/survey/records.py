@@ -1,8 +1,5 @@
 """Coded records: codes with their codebook, one-hot blocks, Parquet files."""
 
-import mmap
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,18 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from modp.base import rows as tables
 from modp.base.errors import InputError, did_you_mean
-from modp.base.output import room_for
+from modp.base.rows import room, row_groups
 from modp.survey.codebook import MAX_CATEGORIES, Category, Codebook, Question
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ROWS_AT_ONCE = 1 << 18
-"""Records of a row group: so many are held a second time while a file is read or written."""
-
-HELD = 1 << 20
-"""Records that are held in memory; those of larger tables lie in a file."""
 
 
 @dataclass(frozen=True)
@@ -138,32 +130,10 @@ def one_hot(codes: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
     return binary
 
 
-def room(records: int, questions: int) -> np.ndarray:
-    """Return int16 (records, questions) to be filled.
-
-    That of more than ``HELD`` records lies in a temporary file, mapped into memory: where this is short, the
-    system takes back what is not looked at.
-
-    Raises
-    ------
-    InputError
-        if there is no room for it on the disk
-    """
-    if records <= HELD or not questions:
-        return np.empty((records, questions), np.int16)
-    with room_for(Path(tempfile.gettempdir())), tempfile.TemporaryFile(prefix="modp-") as file:
-        size = records * questions * np.dtype(np.int16).itemsize
-        file.truncate(size)
-        if hasattr(os, "posix_fallocate"):  # else a write would find out that the disk is full, and be killed
-            os.posix_fallocate(file.fileno(), 0, size)
-        mapped = mmap.mmap(file.fileno(), size)
-    return np.frombuffer(mapped, np.int16).reshape(records, questions)
-
-
 def taken(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return a copy of the codes (m, Q) at some rows, which are whole numbers (m,) or a mask."""
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-    found = room(len(rows), codes.shape[1])
+    found = room((len(rows), codes.shape[1]), np.int16)
     for at in row_groups(len(rows)):
         found[at] = codes[rows[at]]
     return found
@@ -173,12 +143,6 @@ def grouped(codes: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the codes (m, Q) at some rows, a row group at a time, at least one."""
     for at in row_groups(len(rows)):
         yield codes[rows[at]]
-
-
-def row_groups(records: int) -> Iterator[slice]:
-    """Yield the rows of each row group of a table, of a single one without rows where there are none."""
-    for first in range(0, max(records, 1), ROWS_AT_ONCE):
-        yield slice(first, min(first + ROWS_AT_ONCE, records))
 
 
 def write(
@@ -216,7 +180,7 @@ def write_parts(
                 writer = writer or opened.enter_context(
                     pq.ParquetWriter(path, table.schema, compression="zstd")
                 )
-                writer.write_table(table, ROWS_AT_ONCE)
+                writer.write_table(table, tables.ROWS_AT_ONCE)
 
 
 def read(
@@ -237,7 +201,7 @@ def read(
     with pq.ParquetFile(path) as file:
         if file.schema_arrow.names[: len(codebook.names)] != codebook.names:
             raise InputError(f"{path}: its columns are not the questions of the codebook")
-        codes = room(file.metadata.num_rows, len(codebook.names))
+        codes = room((file.metadata.num_rows, len(codebook.names)), np.int16)
         parts: dict[str, list[np.ndarray]] = {name: [] for name in extra}
         first = 0
         for number in range(file.num_row_groups):
