@@ -2,7 +2,8 @@
 
 A raw Parquet file's rows are repeated up to each size: in every repeat each question's answers of a tenth
 of the rows are others', and households get names of their own. Then they are coded, fitted on a stated
-number of chains, drawn and measured by the pipeline's own commands, each in a process of its own.
+number of chains, drawn and measured by the pipeline's own commands, each in a process of its own. They are
+coded twice: the same rows as a CSV of people's own, which is read for what it holds, and as Census's.
 Run: python benchmarks/rows.py [--dataset tests/datasets/fl-2024.yaml] [--sizes 300000 1000000 3000000]
 """
 
@@ -61,11 +62,26 @@ def prepare(folder: Path, dataset: Path, rows: int) -> None:
     content |= {"files": [f"{folder}/raw.parquet"], "questions": str(ROOT / content["questions"])}
     (folder / "dataset.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     shutil.copy(content["questions"], folder / "questions.yaml")
+    own = content | {"files": [f"{folder}/own.csv"], "table": {}, "household": "SERIALNO"}
+    (folder / "own.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+    as_text(folder / "raw.parquet", folder / "own.csv")
+
+
+def as_text(source: Path, target: Path) -> None:
+    """Write a Parquet file's rows as text, as people's own tables are."""
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(source)
+    with pyarrow.csv.CSVWriter(target, file.schema_arrow) as writer:
+        for batch in file.iter_batches():
+            writer.write_batch(batch)
 
 
 def commands(chains: int, row: dict[str, object]) -> dict[str, list[str]]:
     """The steps in the order of the work."""
     code = [{"{at}/raw.zip": "{at}/raw.parquet"}.get(word, word) for word in STEPS["code"]]
+    own = {"{at}/raw.parquet": "{at}/own.csv", "{at}/dataset.yaml": "{at}/own.yaml"}
     coded = {"{at}/c.parquet": "{at}/records.parquet", "{at}/h.parquet": "{at}/holdout.parquet"}
     coded |= {"{at}/c.json": "{at}/codebook.json"}
     draw, name = list(STEPS["draw"]), f"{row['model']}/{row['name']}"
@@ -74,6 +90,7 @@ def commands(chains: int, row: dict[str, object]) -> dict[str, list[str]]:
     measure = [name if word == "stationary/balanced" else word for word in STEPS["measure"]]
     model = json.dumps(MODEL | {"chains": chains})
     return {
+        "code, from CSV": [coded.get(word, own.get(word, word)) for word in code],
         "code": [coded.get(word, word) for word in code],
         "fit": fit("stationary", model),
         "draw": draw,

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.__main__ import main
+from modp.base import rows
 from modp.base.errors import InputError
-from modp.files import content
+from modp.files import content, textual
 from modp.files.form import Form, written_ending
 from modp.files.options import TableOptions
 from modp.files.read import read
@@ -309,6 +310,31 @@ def test_gzip_stays_gzip_whatever_the_ending_says(tmp_path):
         read(made(tmp_path / "b.csv.gz", gzip.compress(PLAIN.encode() * 50)[:-20]))
     with pytest.raises(InputError, match="is a Parquet file, packed once more"):
         read(made(tmp_path / "c.csv.gz", gzip.compress(b"PAR1....")))
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "zip", "marked", "utf-16"])
+def test_large_texts_lie_in_files_and_hold_the_same(tmp_path, monkeypatch, kind):
+    lines = (f'0{i % 7},"{"é" * (i % 3)}, {i % 5}",{i / 4 if i % 9 else ""}\n' for i in range(999))
+    text = "A,B,C\n" + "".join(lines)
+    data = text.encode(kind) if kind == "utf-16" else ("\ufeff" * (kind == "marked") + text).encode()
+    if kind == "zip":
+        path = zipped(tmp_path / "t.zip", **{"a.csv": text, "b.csv": text[:700]})
+    else:
+        packed = gzip.compress(data, mtime=0) if kind == "csv.gz" else data
+        path = made(tmp_path / ("t.csv.gz" if kind == "csv.gz" else "t.csv"), packed)
+    (small, form), written = read(path), through(path)
+    monkeypatch.setattr(textual, "LARGE", 100)
+    monkeypatch.setattr(textual, "BLOCK", 1000)
+    monkeypatch.setattr(textual, "STREAM_BLOCK", 150)
+    monkeypatch.setattr(rows, "HELD", 200)
+    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 128)
+    table, again = read(path)
+    assert_same(table, small)
+    assert again == form and not table["A"].places.flags.owndata
+    assert [column.kinds.tolist() for column in table.columns] == [c.kinds.tolist() for c in small.columns]
+    assert through(path) == written
+    with pytest.raises(InputError, match="line 1,001"):
+        read(made(tmp_path / "bad.csv", text + "1,2\n"))
 
 
 def test_a_zip_as_census_gives_it_comes_back_with_its_member(tmp_path):

@@ -18,10 +18,16 @@ HELD = 1 << 20
 """Rows that are held in memory; those of larger tables lie in a file."""
 
 
-def row_groups(rows: int) -> Iterator[slice]:
-    """Yield the rows of each row group of a table, of a single one without rows where there are none."""
-    for first in range(0, max(rows, 1), ROWS_AT_ONCE):
-        yield slice(first, min(first + ROWS_AT_ONCE, rows))
+def row_groups(rows: int, at_once: int | None = None) -> Iterator[slice]:
+    """Yield the rows of each row group of a table, of a single one without rows where there are none.
+
+    Parameters
+    ----------
+    at_once : rows of a group; ``ROWS_AT_ONCE`` if not given
+    """
+    at_once = at_once or ROWS_AT_ONCE
+    for first in range(0, max(rows, 1), at_once):
+        yield slice(first, min(first + at_once, rows))
 
 
 def room(shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:

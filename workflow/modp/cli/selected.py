@@ -239,20 +239,26 @@ def _read(
     if dataset.table is not None:
         table, _ = own_table(files, dataset, dataset.table)
         where = ", ".join(str(path) for path in files)
-        own = dict(own_raw(table, questions, where))
+        own = own_raw(table, questions, where)
         if not len(table):
             raise InputError(f"{files[0]} has a header and no records")
         parts.require_columns(table.names, dataset)
         households = _households(table, dataset)
         besides = [*parts.columns(dataset), *([dataset.household] if dataset.household else [])]
-        own |= {name: table[name].words for name in besides if name not in own}
-        weights = {c: amounts(table[c], where) for c in dataset.weights if c in table.names}
-        kept = parts.wanted(own, dataset)
+        every = Made(
+            list(dict.fromkeys([*own, *besides])),
+            lambda name: own[name] if name in own else table[name].words,
+        )
+        weighing = Made(
+            [name for name in dataset.weights if name in table.names],
+            lambda name: amounts(table[name], where),
+        )
+        kept = parts.wanted(every, dataset)
         if kept is None:
-            return own, np.ones(len(table), bool), households, weights
+            return every, np.ones(len(table), bool), households, weighing
         log(f"only {parts.said(dataset)}: {len(kept):,} records in, {kept.sum():,} out")
         households = None if households is None else households[kept]
-        return at_rows(own, kept), kept, households, at_rows(weights, kept)
+        return at_rows(every, kept), kept, households, at_rows(weighing, kept)
     everything = raw.raw_records(files, dataset, questions)
     kept, columns = raw.filtered(everything, dataset, log)
     weighing = Made([name for name in dataset.weights if name in columns], columns.__getitem__)

@@ -1,6 +1,7 @@
 """In which encoding a text is, by what stands before it, by trying, or by a guess."""
 
 import codecs
+import mmap
 from dataclasses import dataclass
 
 from modp.base.errors import InputError
@@ -33,6 +34,9 @@ GUESSED = [
 GUESSED_FROM = 1 << 16
 """Bytes from which an encoding is guessed."""
 
+Bytes = bytes | mmap.mmap
+"""A file's bytes, in memory or mapped from it."""
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -43,7 +47,7 @@ class Encoding:
     said: str = ""
 
 
-def encoding_of(data: bytes, stated: str | None, where: str, whole: bool = True) -> Encoding:
+def encoding_of(data: Bytes, stated: str | None, where: str, whole: bool = True) -> Encoding:
     """Return in which encoding ``data`` is.
 
     Parameters
@@ -56,7 +60,7 @@ def encoding_of(data: bytes, stated: str | None, where: str, whole: bool = True)
     InputError
         if there is no encoding of that name, or the bytes are no text at all
     """
-    mark, name = next(((mark, name) for mark, name in MARKS if data.startswith(mark)), (b"", ""))
+    mark, name = next(((mark, name) for mark, name in MARKS if data[:4].startswith(mark)), (b"", ""))
     if stated is not None:
         return _stated(stated, mark, name, where)
     if mark:
@@ -107,7 +111,7 @@ def _unmarked_wide(head: bytes) -> str:
     return "utf-16-be" if half > 1 and even > 0.4 * half and odd < 0.05 * half else ""
 
 
-def is_utf8(data: bytes, whole: bool = True) -> bool:
+def is_utf8(data: Bytes, whole: bool = True) -> bool:
     """Whether the bytes are UTF-8; if they are not the ``whole`` text, a letter may be cut at the end."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(data)
@@ -120,9 +124,10 @@ def is_utf8(data: bytes, whole: bool = True) -> bool:
     return True
 
 
-def _guess(data: bytes) -> str:
+def _guess(data: Bytes) -> str:
     import charset_normalizer
 
+    data = bytes(data)
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
     sample = b"".join(lines)[:GUESSED_FROM]
     found = charset_normalizer.from_bytes(sample, cp_isolation=GUESSED)
@@ -136,7 +141,7 @@ def _guess(data: bytes) -> str:
     return "latin-1"
 
 
-def decoded(data: bytes, encoding: Encoding, where: str) -> str:
+def decoded(data: Bytes, encoding: Encoding, where: str) -> str:
     """Return the text of a file's bytes, its mark left out.
 
     Raises
@@ -150,9 +155,9 @@ def decoded(data: bytes, encoding: Encoding, where: str) -> str:
         raise InputError(bad_byte(data, failure.start + len(encoding.mark), encoding.name, where)) from None
 
 
-def bad_byte(data: bytes, at: int, name: str, where: str) -> str:
+def bad_byte(data: Bytes, at: int, name: str, where: str) -> str:
     """Say which byte, on which line, is not of this encoding."""
-    line = data.count(b"\n", 0, at) + 1
+    line = data[:at].count(b"\n") + 1
     return (
         f"{where} is not in {name}: line {line:,} holds byte 0x{data[at]:02x} (byte {at:,} of the file), "
         "which is no text there. Give the right 'encoding', or leave it out to have it detected."

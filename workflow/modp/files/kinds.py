@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from modp.base.errors import InputError
+from modp.base.rows import room, row_groups
 from modp.files.form import Spelling
 from modp.files.table import BLANK, Column
 
@@ -43,9 +44,10 @@ def encoded(texts: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.nd
     if len(empty):
         to = np.where(to == empty[0], BLANK, to - (to > empty[0]))
         kinds = np.delete(kinds, empty[0])
-    unchanged = len(kinds) == len(raw) and (to == np.arange(len(raw))).all()
-    placed = places if unchanged else np.append(to, BLANK)[places]
-    return kinds, placed.astype(np.int32, copy=False), spelling
+    to, placed = np.append(to, BLANK), room((len(places),), np.int32)
+    for at in row_groups(len(places)):
+        placed[at] = to[places[at]]
+    return kinds, placed, spelling
 
 
 def _spelling(raw: np.ndarray, bare: np.ndarray, counts: np.ndarray) -> Spelling:

@@ -27,11 +27,14 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
         simple = [at for at in range(len(names)) if not pa.types.is_nested(schema.field(at).type)]
         wanted = [at for at in simple if columns is None or names[at] in columns]
         whole = file.read() if len(set(schema.names)) < len(names) else None
-        arrays = {at: whole.column(at) if whole else file.read([schema.names[at]]).column(0) for at in wanted}
     except (pa.ArrowException, OSError) as failure:
-        raise InputError(f"{path} cannot be read as Parquet: {failure}; it may be cut short") from None
+        raise _damaged(path, failure) from None
     made, spelling, categories, empty = [], {}, {}, list[str]()
-    for at, array in arrays.items():
+    for at in wanted:
+        try:
+            array = whole.column(at) if whole else file.read([schema.names[at]]).column(0)
+        except (pa.ArrowException, OSError) as failure:
+            raise _damaged(path, failure) from None
         if pa.types.is_dictionary(array.type):
             array = array.unify_dictionaries()
             if array.num_chunks:
@@ -57,6 +60,10 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
         empty=frozenset(empty),
     )
     return Table(tuple(made), (*said, *odd)), form
+
+
+def _damaged(path: Path, failure: Exception) -> InputError:
+    return InputError(f"{path} cannot be read as Parquet: {failure}; it may be cut short")
 
 
 def _column(name: str, array: pa.ChunkedArray) -> tuple[Column, Spelling]:

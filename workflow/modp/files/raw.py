@@ -1,10 +1,10 @@
 """What the columns of anybody's table answer: words or whole numbers, as a question set wants them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from modp.base.columns import Made, Raw
 from modp.base.errors import InputError, did_you_mean
 from modp.files.table import BLANK, Column, Table
 from modp.survey import numbers
@@ -13,8 +13,8 @@ from modp.survey.questions import QuestionSet
 LARGEST = np.iinfo(np.int32).max
 
 
-def raw(table: Table, questions: QuestionSet, where: str | Path) -> Mapping[str, np.ma.MaskedArray]:
-    """Return the columns that questions are made of.
+def raw(table: Table, questions: QuestionSet, where: str | Path) -> Raw:
+    """Return the columns that questions are made of, each of which is made when it is asked for.
 
     Parameters
     ----------
@@ -36,13 +36,19 @@ def raw(table: Table, questions: QuestionSet, where: str | Path) -> Mapping[str,
         said = "".join(f"\n  {name}{did_you_mean(name, table.names)}" for name in lacking)
         raise InputError(f"{where} lacks {len(lacking)} of the columns that the question set names:{said}")
     words = questions.columns_of_words
-    return {
-        name: table[name].words if name in words else whole(table[name], where) for name in questions.columns
-    }
+    known = {name: _wholes(table[name], where) for name in questions.columns if name not in words}
+    return Made(
+        questions.columns, lambda name: _at(known[name], table[name]) if name in known else table[name].words
+    )
 
 
 def whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
     """Return a column's whole numbers, int32 (n,), masked where blank; raise InputError on anything else."""
+    return _at(_wholes(column, where), column)
+
+
+def _wholes(column: Column, where: str | Path) -> np.ndarray:
+    """The whole numbers that a column's kinds are, int32 (m,)."""
     values = [numbers.number(text) for text in column.kinds.tolist()]
     for text, value in zip(column.kinds.tolist(), values, strict=True):
         if value is None or value != int(value) or abs(value) > LARGEST:
@@ -50,8 +56,12 @@ def whole(column: Column, where: str | Path) -> np.ma.MaskedArray:
                 f"{where}: {column.name} holds {text!r}, which is not a whole number below 2**31; if such "
                 "answers are wanted, make all keys of its categories words, in quotes"
             )
-    known = np.array([*(value or 0 for value in values), 0], np.int32)
-    return np.ma.array(known[column.places], mask=column.places == BLANK)
+    return np.array([value or 0 for value in values], np.int32)
+
+
+def _at(values: np.ndarray, column: Column) -> np.ma.MaskedArray:
+    """A column's answers (n,), of which the values (m,) of its kinds are given."""
+    return np.ma.array(np.append(values, values.dtype.type(0))[column.places], mask=column.places == BLANK)
 
 
 def amounts(column: Column, where: str | Path) -> np.ma.MaskedArray:
@@ -70,5 +80,4 @@ def amounts(column: Column, where: str | Path) -> np.ma.MaskedArray:
             f"{where}: {column.name} holds {column.kinds[column.places[row]]!r} in row {row + 1:,}, which is "
             "not a number"
         )
-    known = np.array([*(value or 0.0 for value in values), 0.0])
-    return np.ma.array(known[column.places], mask=column.places == BLANK)
+    return _at(np.array([value or 0.0 for value in values], np.float64), column)

@@ -2,13 +2,15 @@
 
 import gzip
 import io
+import mmap
 import re
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from modp.base.errors import InputError
+from modp.base.output import room_for
+from modp.base.spilled import spilled
 from modp.files import delimited
 from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
-from modp.files.encoding import Encoding, decoded, encoding_of
+from modp.files.encoding import Bytes, Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
 from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
 from modp.files.options import DETECTED, TableOptions
@@ -27,6 +31,8 @@ from modp.files.table import Column, Table
 CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
 STREAM_BLOCK = 16 << 20
+LARGE = 64 << 20
+"""Bytes of a text from which on it and its columns lie in files, not in memory."""
 ROWS_AT_ONCE = 50_000
 
 
@@ -34,23 +40,41 @@ def read_text(
     path: Path, packed: bool, options: TableOptions, columns: Collection[str] | None, said: list[str]
 ) -> tuple[Table, TextForm]:
     """Read a text table, ``packed`` by gzip or not; see :func:`modp.files.read.read`."""
-    data = _unpacked(path) if packed else path.read_bytes()
+    data = _unpacked(path) if packed else _mapped(path)
     suffix = honest_ending(ending(path), "text")
     plain = suffix.removesuffix(".gz").removesuffix(".GZ")
     suffix = suffix if packed == (suffix != plain) else plain + ".gz" * packed
     return _table(_opened(data, options, str(path)), options, columns, said, suffix)
 
 
-def _unpacked(path: Path) -> bytes:
+def _mapped(path: Path) -> Bytes:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _unpacked(path: Path) -> Bytes:
     most = largest_unpacked(path.stat().st_size)
     try:
         with gzip.open(path) as file:
-            data = file.read(most + 1)
+            data = _laid_out(cast(IO[bytes], file), most + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as failure:
         raise InputError(f"{path} is damaged ({failure}); fetch or make it again") from None
     if len(data) > most:
         raise InputError(f"{path} would unpack to more than {most:,} bytes; refused")
     return data
+
+
+def _laid_out(file: IO[bytes], most: int) -> Bytes:
+    """What is unpacked of a file, at most so many bytes; in a temporary file where it is large."""
+    head = file.read(min(most, LARGE))
+    if len(head) < LARGE:
+        return head
+    with room_for(Path(tempfile.gettempdir())), tempfile.TemporaryFile(prefix="modp-") as whole:
+        whole.write(head)
+        while whole.tell() < most and (block := file.read(min(STREAM_BLOCK, most - whole.tell()))):
+            whole.write(block)
+        whole.flush()
+        return mmap.mmap(whole.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def members_of(archive: zipfile.ZipFile, where: str) -> list[zipfile.ZipInfo]:
@@ -87,7 +111,8 @@ def read_zip(
         with zipfile.ZipFile(path) as archive:
             for member in members_of(archive, str(path)):
                 where = f"{path}/{member.filename}"
-                parts.append(_opened(archive.read(member), options, where))
+                with archive.open(member) as file:
+                    parts.append(_opened(_laid_out(file, member.file_size + 1), options, where))
                 names.append(member.filename)
     except (zipfile.BadZipFile, zlib.error, EOFError) as failure:
         raise InputError(f"{path} is damaged or no zip file ({failure}); fetch or make it again") from None
@@ -115,7 +140,7 @@ class _Opened:
     where: str
     header: list[str]
     header_quoted: bool
-    rest: bytes
+    rest: memoryview
     delimiter: str
     line_end: str
     ended: bool
@@ -124,7 +149,7 @@ class _Opened:
     said: tuple[str, ...]
 
 
-def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
+def _opened(data: Bytes, options: TableOptions, where: str) -> _Opened:
     kind = kind_of_head(data[: 1 << 12])
     if kind in REFUSED:
         raise InputError(f"{where} is {REFUSED[kind]}")
@@ -134,16 +159,16 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
     if encoding.name in ("utf-8", "ascii"):
         if options.encoding is not None or encoding.mark:
             decoded(data, encoding, where)  # a byte that is not of it is refused
-        utf8 = data[len(encoding.mark) :] if encoding.mark else data
+        utf8, mark = data, len(encoding.mark)
     else:
-        utf8 = decoded(data, encoding, where).encode("utf-8", "surrogatepass")
-    start = utf8[: 1 << 20].decode("utf-8", "ignore")
+        utf8, mark = decoded(data, encoding, where).encode("utf-8", "surrogatepass"), 0
+    start = utf8[mark : mark + (1 << 20)].decode("utf-8", "ignore")
     preamble, delimiter, told = _delimiter_of(start, options)
     body = start[len(preamble) :]
     if not body.strip():
         raise InputError(f"{where} is empty")
     fields, end, line_end = next(delimited.records(body, delimiter))
-    skip = len((preamble + body[:end]).encode())
+    skip = mark + len((preamble + body[:end]).encode())
     said = [encoding.said] if encoding.said else []
     if told and len(fields) == 1:
         said.append(f"{where}: no delimiter was found, so it is one column; if there is one, state it")
@@ -153,7 +178,7 @@ def _opened(data: bytes, options: TableOptions, where: str) -> _Opened:
         where,
         [delimited.bare(field) for field in fields],
         all(field.startswith('"') for field in fields),
-        utf8[skip:],
+        memoryview(utf8)[skip:],
         delimiter,
         line_end or "\n",
         bool(line_end),
@@ -189,13 +214,13 @@ def _table(
     width = len(names)
     wanted = [at for at, name in enumerate(names) if columns is None or name in columns]
     parts = [_parsed(part, width, wanted) for part in (opened, *others)]
-    text = opened.rest[: delimited.QUOTES_SEEN].decode("utf-8", "ignore")
+    text = str(opened.rest[: delimited.QUOTES_SEEN], "utf-8", "ignore")
     quotes = _quoting(text, opened, width)
     made: list[Column] = []
     spelling: dict[str, Spelling] = {}
     commas: list[str] = []
-    for position, at in enumerate(wanted):
-        array = pa.chunked_array([chunk for part in parts for chunk in part[position].chunks], _TEXT)
+    for at in wanted:
+        array = pa.chunked_array([chunk for part in parts for chunk in part(str(at)).chunks], _TEXT)
         column, spelled = column_of_dictionary(names[at], array)
         spelled = replace(
             spelled,
@@ -225,7 +250,7 @@ def _table(
         mark=opened.encoding.mark,
         preamble=opened.preamble,
         header_quoted=opened.header_quoted,
-        ends_with_line=opened.rest.endswith((b"\n", b"\r")) or (not opened.rest and opened.ended),
+        ends_with_line=bytes(opened.rest[-1:]) in (b"\n", b"\r") or (not opened.rest and opened.ended),
     )
     told = dict.fromkeys(line for part in (opened, *others) for line in part.said)
     return Table(tuple(made), (*said, *told, *odd)), form
@@ -234,18 +259,16 @@ def _table(
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.ChunkedArray]:
-    """The wanted columns of one text, as dictionaries."""
-    if opened.rest.count(b'"') % 2:
-        delimited.require_closed_quotes(
-            _header_text(opened) + opened.rest.decode("utf-8", "replace"), opened.delimiter, opened.where
-        )
+def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Callable[[str], pa.ChunkedArray]:
+    """The wanted columns of one text, as dictionaries, by their numbers."""
+    if _quotes(opened.rest) % 2:
+        delimited.require_closed_quotes(_whole_text(opened), opened.delimiter, opened.where)
     names = [str(at) for at in range(width)]
     used = [names[at] for at in wanted] or names[:1]
-    if not opened.rest.strip(b"\r\n") and (width > 1 or not opened.rest):
-        return [pa.chunked_array([], _TEXT) for _ in wanted]
+    if _only_line_ends(opened.rest) and (width > 1 or not opened.rest):
+        return lambda name: pa.chunked_array([], _TEXT)
     try:
-        table = pyarrow.csv.read_csv(
+        batches = pyarrow.csv.open_csv(
             pa.BufferReader(opened.rest),
             read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
@@ -258,14 +281,32 @@ def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> list[pa.Chunk
                 strings_can_be_null=True,
             ),
         )
+        if len(opened.rest) < LARGE:
+            return pa.Table.from_batches(batches).column
+        file = spilled(batches)
+        assert file is not None  # there is a record
     except pa.ArrowInvalid as failure:
-        header = _header_text(opened)
-        text = header + opened.rest.decode("utf-8", "replace")
-        delimited.require_widths(text, opened.delimiter, width, opened.where, len(header))
+        header = len(_header_text(opened))
+        delimited.require_widths(_whole_text(opened), opened.delimiter, width, opened.where, header)
         raise InputError(
             f"{opened.where} cannot be read as CSV: {failure}; is a double quote not closed?"
         ) from None
-    return [table.column(names[at]) for at in wanted]
+    return lambda name: file.read([name]).column(0)
+
+
+def _quotes(text: memoryview) -> int:
+    """How many double quotes a text has."""
+    blocks = range(0, len(text), STREAM_BLOCK)
+    return sum(bytes(text[first : first + STREAM_BLOCK]).count(b'"') for first in blocks)
+
+
+def _only_line_ends(text: memoryview) -> bool:
+    blocks = range(0, len(text), STREAM_BLOCK)
+    return not any(bytes(text[first : first + STREAM_BLOCK]).strip(b"\r\n") for first in blocks)
+
+
+def _whole_text(opened: _Opened) -> str:
+    return _header_text(opened) + str(opened.rest, "utf-8", "replace")
 
 
 def _header_text(opened: _Opened) -> str:

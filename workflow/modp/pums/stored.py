@@ -1,8 +1,6 @@
 """Raw columns that lie on the disk, of which one at a time is read."""
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from modp.base import rows
 from modp.base.columns import Named, Raw
-from modp.base.output import room_for
+from modp.base.spilled import spilled
 
 
 class Stored(Named):
@@ -110,28 +107,11 @@ def store(batches: Iterable[Raw]) -> list[pq.ParquetFile]:
     InputError
         if there is no room for it on the disk
     """
-    file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
-    with room_for(Path(tempfile.gettempdir())):
-        writer = None
-        for group in _grouped(batches):
-            writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4")
-            writer.write_table(group)
-        if writer is None:
-            return []
-        writer.close()
-    return [pq.ParquetFile(file)]
-
-
-def _grouped(batches: Iterable[Raw]) -> Iterator[pa.Table]:
-    """Row groups of a table that comes in batches."""
-    waiting: list[pa.RecordBatch] = []
-    for values in batches:
-        waiting.append(pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()}))
-        if sum(map(len, waiting)) >= rows.ROWS_AT_ONCE:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+    found = spilled(
+        pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()})
+        for values in batches
+    )
+    return [found] if found else []
 
 
 def _arrow(values: np.ma.MaskedArray) -> pa.Array:

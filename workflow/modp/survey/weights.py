@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp.base.errors import InputError
+from modp.base.rows import HELD, room, row_groups
 
 WEIGHT, HOUSEHOLD, REPLICATE = "weight", "household", "replicate_"
 """Columns of weights.parquet: a record's weight, the number of its household, and its replicate weights."""
@@ -47,17 +48,16 @@ class Weights:
     @classmethod
     def read(cls, path: str | Path) -> "Weights | None":
         """Read what :func:`write` wrote; None where the data set names no weight."""
-        table = pq.read_table(path)
-        if WEIGHT not in table.column_names:
+        columns = pq.read_schema(path).names
+        if WEIGHT not in columns:
             return None
-        names = [name for name in table.column_names if name.startswith(REPLICATE)]
-        replicates = [table[name].to_numpy() for name in names]
-        none = np.zeros((table.num_rows, 0), np.float32)
-        return cls(
-            table[WEIGHT].to_numpy(),
-            np.column_stack(replicates) if replicates else none,
-            table[HOUSEHOLD].to_numpy(),
-        )
+        names = [name for name in columns if name.startswith(REPLICATE)]
+        design = pq.read_table(path, columns=[WEIGHT, HOUSEHOLD])
+        replicates = room((len(design), len(names)), np.float32)
+        with pq.ParquetFile(path) as file:
+            for r, name in enumerate(names):
+                replicates[:, r] = file.read([name])[name].to_numpy()
+        return cls(design[WEIGHT].to_numpy(), replicates, design[HOUSEHOLD].to_numpy())
 
 
 def checked(
@@ -90,7 +90,7 @@ def checked(
             _require(known >= 0, name, rows, "a negative weight")
         if not known.any():
             raise InputError(f"{name}: all {len(rows):,} weights are zero, so the records stand for nobody")
-    found = np.empty((len(rows), len(replicates)), np.float32)
+    found = room((len(rows), len(replicates)), np.float32)
     for r, name in enumerate(replicates):
         found[:, r] = columns[name].data
     return np.asarray(columns[weight].data, np.float64), found
@@ -125,14 +125,17 @@ def write(path: str | Path, households: np.ndarray, weights: Weights | None, nam
     weights : of the same n records
     named : whether the data set says which records are of one household; if not, each has its own
     """
-    columns: dict[str, pa.Array] = {HOUSEHOLD: pa.array(households, pa.int64())}
+    columns = {HOUSEHOLD: households}
     if weights is not None:
-        columns[WEIGHT] = pa.array(weights.values)
-        columns |= {f"{REPLICATE}{r + 1}": pa.array(own) for r, own in enumerate(weights.replicates.T)}
-    table = pa.table(columns)
-    if not named:
-        table = table.replace_schema_metadata({SINGLY: b"each record has a household of its own"})
-    pq.write_table(table, path, compression="zstd")
+        columns[WEIGHT] = weights.values
+        columns |= {f"{REPLICATE}{r + 1}": own for r, own in enumerate(weights.replicates.T)}
+    kinds = {name: pa.from_numpy_dtype(column.dtype) for name, column in columns.items()}
+    said = None if named else {SINGLY: b"each record has a household of its own"}
+    schema = pa.schema(kinds | {HOUSEHOLD: pa.int64()}, said)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for at in row_groups(len(households), HELD):
+            group = {name: pa.array(column[at], schema.field(name).type) for name, column in columns.items()}
+            writer.write_table(pa.table(group, schema))
 
 
 def of_synthetic(path: str | Path, total: float) -> np.ndarray:
