@@ -11,6 +11,7 @@ python benchmarks/peers_dp.py measure mst --epsilon 1 --records R --codebook C -
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from dataclasses import asdict
@@ -65,14 +66,35 @@ def write_codes(at: Path, files: list[str], epsilon: float, delta: float) -> Non
     """Write the records' codes, the questions' sizes and the budget's rho for any other program."""
     import pandas as pd
 
-    from modp.models.private.budget import rho_of
-
     records = records_of(files)
     names = records.codebook.names
     pd.DataFrame(records.codes, columns=names).to_csv(at / "codes.csv", index=False)
     sizes = dict(zip(names, records.codebook.sizes.tolist(), strict=True))
     (at / "sizes.json").write_text(json.dumps(sizes), encoding="utf-8")
-    (at / "rho.json").write_text(json.dumps(rho_of(epsilon, delta)), encoding="utf-8")
+    (at / "rho.json").write_text(json.dumps(zcdp_of(epsilon, delta)), encoding="utf-8")
+
+
+def zcdp_of(epsilon: float, delta: float) -> float:
+    """Return the largest ρ (to twelve digits, rounded down) whose zCDP implies (ε, δ), as OpenDP has it.
+
+    The tight conversion of Canonne, Kamath and Steinke (2020, Corollary 13), in which the others count.
+    """
+    from opendp.combinators import make_zCDP_to_approxDP
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+
+    from modp.models.private.noise import contributed
+
+    low, high = 0.0, epsilon  # ρ-zCDP never implies less than ε = ρ for the small δ of use
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        space = vector_domain(atom_domain(T=int)), l2_distance(T=float)
+        with contributed():
+            measured = make_gaussian(*space, scale=math.sqrt(1 / (2 * middle)))
+            implied = make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
+        low, high = (middle, high) if implied <= epsilon else (low, middle)
+    return low
 
 
 def compare(at: Path, files: list[str]) -> None:

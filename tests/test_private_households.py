@@ -21,6 +21,7 @@ from modp.models.family import Work
 from modp.models.households import rules
 from modp.models.households.model import HouseholdWeights
 from modp.models.private import noise
+from modp.models.private.budget import range_of
 from modp.models.private_households import FAMILY, fitting, release, tables
 from modp.models.private_households.gate import TWICE, HouseholdGate
 from modp.models.private_households.recipe import PrivateHouseholdsRecipe
@@ -414,12 +415,12 @@ def test_what_is_released_comes_back_from_its_file_and_has_no_true_partner(tmp_p
 def test_a_table_is_chosen_that_is_off_by_more_than_noise_would_be_and_kinds_count_alike():
     listed = tables.pairs(BOOKS, AGREEING, MOST)
     found = dict(zip((t.name for t in listed), release.handicaps_of(listed, 2.0, 0.5), strict=True))
-    # Noise of 2 is off by 2 √(2/π) in a mean cell, and chance of a price of 1/2 has the scale 1.
-    noise = 2 * math.sqrt(2 / math.pi)
+    # Noise of 2 is off by 2 √(2/π) in a mean cell; chance has the scale that a price of 1/2 buys.
+    noise, scale = 2 * math.sqrt(2 / math.pi), 2 / range_of(0.5)
     assert found["person A, B"] == pytest.approx(6 * noise)
-    assert found["householder A, household A"] == pytest.approx(4 * noise + math.log(8))
-    assert found["child A, child B"] == pytest.approx(2 * (6 * noise + math.log(14)))
-    assert found["child A, child A"] == pytest.approx(3 * noise + math.log(16))
+    assert found["householder A, household A"] == pytest.approx(4 * noise + scale * math.log(8))
+    assert found["child A, child B"] == pytest.approx(2 * (6 * noise + scale * math.log(14)))
+    assert found["child A, child A"] == pytest.approx(3 * noise + scale * math.log(16))
     true = a_village(400)
     gate = HouseholdGate(true, AGREEING, MOST, 1, Noting())
     own = Parts(*(part / UNIT for part in shares(true, AGREEING, MOST)))

@@ -1,9 +1,18 @@
 """Differential privacy: how much a budget is, and the one gate through which true records are seen.
 
 Two tables are neighbours if one has one record more than the other, or the records of one household, of
-which there is a bound. Privacy is counted as zero-concentrated differential privacy (zCDP; Bun and Steinke,
-2016), whose ρ of several answers add up, also where a question depends on earlier answers. OpenDP translates
-ρ to (ε, δ).
+which there is a bound. Privacy is counted as Gaussian differential privacy (GDP; Dong, Roth and Su, 2022):
+what is μ-GDP hides who is there at least as well as a number does that has normal noise of variance 1 and
+moves by μ. Of several answers μ² adds up, also where a question, and what is paid for its answer, depend on
+earlier answers (Smith and Thakurta, 2022, Theorem 1; Koskela, Tobaben and Honkela, 2023). Prices are told as
+ρ = μ²/2, which for Gaussian noise is the ρ of zero-concentrated differential privacy.
+
+The noise is discrete, and so fine that it is as good as a rounded normal number, whose rounding hides no
+less. That of a σ of at least ``SMOOTH`` is a whole number k within 40 σ with a probability of which that of
+rounding a normal number to k is e^η times as much, η between -(1/24)/σ² and (40²/24)/σ²: that is the mean of
+exp(-ku/σ² - u²/2σ²) over u uniform within 1/2 of 0. Beyond, both have less than e^-799. All answers of a
+gate have at most ``MOST_CELLS`` cells, so that their η add up to less than ``CLOSE``: where rounded normal
+noise is (ε - 2 CLOSE, δ (1 - 2 CLOSE))-differentially private, this noise is (ε, δ)-differentially private.
 
 What is measured, and where noise comes from, are in :class:`Gate` and :mod:`modp.models.private.noise`.
 """
@@ -15,47 +24,71 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from opendp.combinators import make_zCDP_to_approxDP
-from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_gaussian
-from opendp.metrics import l2_distance
 
 from modp.base.errors import InputError
-from modp.models.private.noise import Noise, contributed
+from modp.models.private.noise import Noise
 
 ROUNDED_UP = 1 + 2.0**-40
 """Noise is made so much wider, so that rounding never makes it narrower than paid for."""
+
+SMOOTH = 2.0**24
+"""Least σ of discrete noise, in the whole numbers that it is added to: counts are multiplied for it."""
+
+MOST_CELLS = 1 << 22
+CLOSE = 1e-6
+"""So many cells may all answers have; their noise then differs from rounded normal noise by e^CLOSE."""
+
+LARGEST = 2.0**62
+"""Whole numbers below it, with their noise, are held without overflow."""
 
 FINE = 1024
 """Scores by which a pair is chosen are whole numbers of so many parts of a record."""
 
 
-def epsilon_of(rho: float, delta: float) -> float:
-    """Return the ε for which ρ-zCDP implies (ε, δ)-differential privacy.
+def delta_of(rho: float, epsilon: float) -> float:
+    """Return the least δ for which (ε, δ)-differential privacy follows from μ-GDP, μ² = 2 ρ.
 
-    The tight conversion of Canonne, Kamath and Steinke (2020, Corollary 13), from OpenDP.
+    Balle and Wang (2018), Theorem 8; Dong, Roth and Su (2022), Corollary 1.
     """
-    space = vector_domain(atom_domain(T=int)), l2_distance(T=float)
-    with contributed():
-        measured = make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
-        return make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
+    mu = math.sqrt(2 * rho)
+    return _above(epsilon / mu - mu / 2) - math.exp(epsilon) * _above(epsilon / mu + mu / 2)
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """Return the largest ρ (to twelve digits, rounded down) whose zCDP implies (ε, δ).
+    """Return the largest ρ (to twelve digits, rounded down) with which answers are (ε, δ)-private.
 
     Raises
     ------
     ValueError
         if ε or δ is not positive, or δ is not below one
     """
-    if not (epsilon > 0 and 0 < delta < 1):
+    if not (epsilon > 2 * CLOSE and 0 < delta < 1):
         raise ValueError(f"no budget has epsilon {epsilon} and delta {delta}")
-    low, high = 0.0, epsilon  # ρ-zCDP never implies less than ε = ρ for the small δ of use
+    low, high = 0.0, epsilon
+    while delta_of(high, epsilon) <= delta:
+        high *= 2
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
+        good = delta_of(middle, epsilon - 2 * CLOSE) <= delta * (1 - 2 * CLOSE)
+        low, high = (middle, high) if good else (low, middle)
     return low
+
+
+def range_of(rho: float) -> float:
+    """Return the ε of the exponential mechanism that costs ρ.
+
+    Whatever it chooses among, the log likelihood ratios of its choices lie within some [t - ε, t] (Dong,
+    Durfee and Rogers, 2020), and of all distributions with such ratios that of two values, t and t - ε, can
+    be told apart best. These are told apart no better than normal numbers that are μ apart if that holds for
+    t = ε/2, the hardest: μ is twice the normal quantile of 1 / (1 + exp(-ε/2)).
+    """
+    beyond = _above(math.sqrt(2 * rho) / 2)
+    return 2 * (math.log1p(-beyond) - math.log(beyond))
+
+
+def _above(x: float) -> float:
+    """The probability that a standard normal number is above x."""
+    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def interaction(table: np.ndarray) -> np.ndarray:
@@ -79,32 +112,40 @@ class Account:
     """
 
     def __init__(self, rho: float | Fraction, noise: Noise):
-        """Open an account of ρ, in zCDP."""
+        """Open an account of ρ."""
         self._noise = noise
         self.rho = self.left = Fraction(rho)
         self.ledger: list[Spent] = []
+        self._cells = 0
 
     def _measured(
         self, asked: str, counts: np.ndarray, squared: int, rho: Fraction
     ) -> tuple[np.ndarray, float]:
-        """Return counts with the noise that ρ buys, and its σ; ``squared`` is their squared sensitivity."""
+        """Return counts, float64, with the noise that ρ buys, and its σ.
+
+        ``squared`` is their squared sensitivity. Noise of μ σ = sensitivity, in L2, is μ-GDP.
+        """
         self._pay(asked, rho)
+        self._cells += counts.size
         sensitivity = math.nextafter(math.sqrt(squared), math.inf)
         sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
-        return self._noise.gaussian(counts, sigma, sensitivity, rho), sigma
+        times = 2 ** max(0, math.ceil(math.log2(SMOOTH / sigma)))
+        if self._cells > MOST_CELLS or (np.abs(counts).max(initial=0) + 100 * sigma) * times > LARGEST:
+            raise ArithmeticError(f"{asked}: more cells, or larger counts, than the noise is made for")
+        noisy = self._noise.gaussian(times * counts, times * sigma, times * sensitivity, rho)
+        return noisy / times, sigma
 
     def _highest(self, asked: str, scores: np.ndarray, sensitivity: int, rho: Fraction) -> int:
         """Return which score is the highest with the Gumbel noise that ρ buys.
 
-        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers. With its ε
-        it is ε²/8-zCDP (Cesar and Rogers, 2021).
+        The exponential mechanism (McSherry and Talwar, 2007), exact as scores are whole numbers.
 
         Parameters
         ----------
         sensitivity : by how much any score of neighbours differs at most
         """
         self._pay(asked, rho)
-        scale = 2 * sensitivity / math.sqrt(8 * float(rho)) * ROUNDED_UP
+        scale = 2 * sensitivity / range_of(float(rho)) * ROUNDED_UP
         return self._noise.highest(scores, scale, sensitivity, rho)
 
     def _pay(self, asked: str, rho: Fraction) -> None:
@@ -143,7 +184,7 @@ class Gate(Account):
         ----------
         counts : int64 (K, K), the true records' crosstab
         block_starts : shape (Q + 1,)
-        rho : the whole budget, in zCDP
+        rho : the whole budget
         noise : of all answers; secret, if it is to hide anything
         most : records by which neighbours differ: one, or as many as are taken of a household
         """
@@ -159,14 +200,15 @@ class Gate(Account):
 
         Returns
         -------
-        counts : int64 (K,), with noise, so they may be negative
+        counts : float64 (K,), with noise, so they may be negative
         sigmas : float64 (K,), standard deviation of the noise in each
         """
-        counts, sigmas = np.diag(self._counts).copy(), np.empty(len(self._counts))
+        true = np.diag(self._counts)
+        counts, sigmas = np.empty(len(true)), np.empty(len(true))
         for q, block in enumerate(self._blocks):
             share = rho * Fraction(block.stop - block.start, len(counts))
             asked = f"one-way table {q}"
-            counts[block], sigmas[block] = self._measured(asked, counts[block], self.most**2, share)
+            counts[block], sigmas[block] = self._measured(asked, true[block], self.most**2, share)
         return counts, sigmas
 
     def pair(self, first: int, second: int, rho: Fraction) -> tuple[np.ndarray, float]:
@@ -175,8 +217,7 @@ class Gate(Account):
         Of a table T of shape (a, b) it is measured a b times: a b T less a times the row sums, less b times
         the column sums, plus the total. These are whole numbers. One record, in cell (i, j), changes
         them by (a [i = k] - 1)(b [j = l] - 1) in cell (k, l), a vector of squared length a (a - 1) b (b - 1)
-        whatever the cell; and discrete Gaussian noise on whole numbers of a known L2 sensitivity is
-        zCDP (Canonne, Kamath and Steinke, 2020, Theorem 14). Dividing by a b, and taking out of the
+        whatever the cell. Dividing by a b, and taking out of the
         noise what it has in the sums, where the answer is known to be 0, is post-processing. T itself has
         a sensitivity of 1, its interaction of √f, f = (1 - 1/a)(1 - 1/b): for the same price its noise has f
         times the variance (residual queries, as in ResidualPlanner, arXiv 2305.08175).

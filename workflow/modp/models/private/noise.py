@@ -3,10 +3,10 @@
 Counts and scores are whole numbers, and so is what is added to counts: no low-order bits of floating-point
 numbers can give one away (Mironov, 2012). OpenDP samples the discrete Gaussian of Canonne, Kamath and Steinke
 (2020) and Gumbel noise exactly, in integer arithmetic, from a generator made for cryptography; its own map of
-each measurement, a second account of what it costs, is held against the price paid.
+each measurement, a second account of what it costs (in zero-concentrated differential privacy), is held
+against the price paid.
 """
 
-import math
 from fractions import Fraction
 from typing import Protocol
 
@@ -16,12 +16,6 @@ from opendp.measurements import make_gaussian, make_noisy_max
 from opendp.measures import zero_concentrated_divergence
 from opendp.metrics import l2_distance, linf_distance
 from opendp.mod import disable_features, enable_features
-
-TAIL = 10.0
-"""Standard deviations beyond which seeded noise is not drawn: a probability of 2e-23."""
-
-WIDE = 1000.0
-"""Of seeded noise, the standard deviation from which on it is a rounded normal number."""
 
 
 class Noise(Protocol):
@@ -33,7 +27,7 @@ class Noise(Protocol):
         Parameters
         ----------
         sensitivity : by how much, in L2, neighbours' counts differ at most
-        rho : the price, in zCDP, that σ was computed from
+        rho : the price that σ was computed from
         """
         ...
 
@@ -48,14 +42,14 @@ class Noise(Protocol):
 
 
 class Seeded:
-    """Noise that derives from a seed, in floating-point numbers: it hides nothing from who knows the seed."""
+    """Noise that derives from a seed, rounded normal numbers: it hides nothing from who knows the seed."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
 
     def gaussian(self, counts: np.ndarray, sigma: float, sensitivity: float, rho: Fraction) -> np.ndarray:
         """See :class:`Noise`."""
-        return counts + discrete_gaussian(sigma, counts.shape, self._rng)
+        return counts + np.rint(self._rng.normal(0.0, sigma, counts.shape)).astype(np.int64)
 
     def highest(self, scores: np.ndarray, scale: float, sensitivity: int, rho: Fraction) -> int:
         """See :class:`Noise`."""
@@ -92,21 +86,6 @@ class contributed:  # noqa: N801
 
     def __exit__(self, *_: object) -> None:
         disable_features("contrib")
-
-
-def discrete_gaussian(sigma: float, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers with probability ∝ exp(-x²/2σ²), up to rounding: int64 of the given shape.
-
-    From σ = ``WIDE`` on these are rounded normal numbers, which are not told apart from it, and of which no
-    table is needed.
-    """
-    if sigma >= WIDE:
-        return np.rint(rng.normal(0.0, sigma, shape)).astype(np.int64)
-    reach = math.ceil(TAIL * sigma) + 1
-    support = np.arange(-reach, reach + 1)
-    cumulative = np.cumsum(np.exp(-(support**2) / (2 * sigma**2)))
-    at = np.searchsorted(cumulative, rng.random(shape) * cumulative[-1], side="right")
-    return support[np.minimum(at, len(support) - 1)]
 
 
 def _hold(cost: float, rho: Fraction) -> None:

@@ -43,7 +43,7 @@ class HouseholdGate(Account):
         ----------
         agreeing : as :func:`modp.crosstabs.members.counts` takes it
         most : public: persons of the largest household that there may be
-        rho : the whole budget, in zCDP
+        rho : the whole budget
         noise : of all answers; secret, if it is to hide anything
 
         Raises
@@ -66,7 +66,7 @@ class HouseholdGate(Account):
 
         Returns
         -------
-        counts : int64 (C,), with noise, so they may be negative
+        counts : float64 (C,), with noise, so they may be negative
         sigma : standard deviation of the noise in each
         """
         return self._measured("compositions", self._compositions, 1, rho)

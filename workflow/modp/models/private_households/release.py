@@ -23,6 +23,7 @@ from modp.draws import fresh
 from modp.draws import households as draws
 from modp.draws.exchange import links
 from modp.models.households.model import HouseholdWeights
+from modp.models.private.budget import range_of
 from modp.models.private.estimates import DEGREES, LEAST, positive, spread_of, tied
 from modp.models.private.release import LEARNT_EVERY, MOST_CHANGE, NOISE_SIZE, Pace, borne
 from modp.models.private_households.gate import HouseholdGate
@@ -153,7 +154,7 @@ def handicaps_of(candidates: Sequence[Table], noise: float, rho: float) -> np.nd
     rho : the price of the choice, which says how much chance there is in it
     """
     kinds = Counter(table.kind for table in candidates)
-    chance = 2 / math.sqrt(8 * rho)
+    chance = 2 / range_of(rho)
     return np.array(
         [
             table.most * (NOISE_SIZE * noise * len(table.cells) + chance * math.log(kinds[table.kind]))
