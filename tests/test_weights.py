@@ -14,6 +14,7 @@ from conftest import ROOT, codes_of, records_of, shared
 from numpy.testing import assert_allclose
 
 from modp.__main__ import main
+from modp.base import rows
 from modp.base.config import check
 from modp.base.errors import InputError
 from modp.crosstabs import weighted as crosstabs
@@ -69,11 +70,15 @@ def test_replicate_weights_may_be_negative_and_single_weights_zero():
     assert (values.dtype, every.dtype) == (np.float64, np.float32)
 
 
-def test_weights_come_back_from_their_file_and_none_do_where_there_are_none(tmp_path):
+@pytest.mark.parametrize("held", [2, 100])
+def test_weights_come_back_from_their_file_and_none_do_where_there_are_none(tmp_path, monkeypatch, held):
+    for module in (rows, weights):
+        monkeypatch.setattr(module, "HELD", held)
     given = weighing(5, 3)
     weights.write(tmp_path / "w.parquet", given.households, given)
     found = Weights.read(tmp_path / "w.parquet")
     assert found is not None and len(found) == 5 and found.total == given.values.sum()
+    assert found.replicates.flags.owndata == (held > 5)
     for name in ("values", "replicates", "households"):
         assert np.array_equal(getattr(found, name), getattr(given, name))
     weights.write(tmp_path / "n.parquet", given.households, None)
