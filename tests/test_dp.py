@@ -76,6 +76,12 @@ def test_no_choice_gives_away_more_than_normal_noise_of_its_price(rho):
     assert (hockey_stick(q[::-1], q, np.zeros(1)) > budget.delta_of(rho, 0.0))[0]
 
 
+def test_a_choice_of_any_price_is_one_that_opendp_confirms():
+    for rho in (Fraction(1, 10**6), Fraction(1), Fraction(14), Fraction(200)):
+        door = budget.Gate(COUNTS, STARTS, rho, noise.Secret())
+        assert door.worst(np.zeros((5, 5)), [(0, 1)], np.zeros(1), rho) == 0
+
+
 @pytest.mark.parametrize("scores", [[0, 0, 0], [5, 1, 0, 9], [3, 3, 2, 2, 2, 2]])
 def test_a_choice_among_scores_is_of_the_range_that_is_paid_for(scores):
     rho = 0.05

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from modp.base.rows import room, row_groups
+
 BLANK = -1
 """The place of an empty answer."""
 
@@ -92,11 +94,13 @@ def stacked(tables: Sequence[Table]) -> Table:
 def _stacked(parts: Sequence[Column]) -> Column:
     kinds, where = np.unique(np.concatenate([part.kinds for part in parts]).astype(str), return_inverse=True)
     starts = np.cumsum([0, *(len(part.kinds) for part in parts)])
-    places = [
-        np.where(part.places == BLANK, BLANK, np.append(where[start:], BLANK)[part.places])
-        for part, start in zip(parts, starts, strict=False)
-    ]
+    joined = room((sum(len(part.places) for part in parts),), np.int32)
+    first = 0
+    for part, start in zip(parts, starts, strict=False):
+        to = np.append(where[start : start + len(part.kinds)], BLANK)
+        for at in row_groups(len(part.places)):
+            joined[first + at.start : first + at.stop] = to[part.places[at]]
+        first += len(part.places)
     labels = {text: label for part in parts for text, label in part.labels.items()}
     missing = frozenset().union(*(part.missing for part in parts))
-    joined = np.concatenate(places).astype(np.int32)
     return replace(parts[0], kinds=kinds.astype(object), places=joined, labels=labels, missing=missing)

@@ -83,7 +83,8 @@ def range_of(rho: float) -> float:
     t = ε/2, the hardest: μ is twice the normal quantile of 1 / (1 + exp(-ε/2)).
     """
     beyond = _above(math.sqrt(2 * rho) / 2)
-    return 2 * (math.log1p(-beyond) - math.log(beyond))
+    # The latter, of zero-concentrated differential privacy, is less only for a ρ above 10.
+    return min(2 * (math.log1p(-beyond) - math.log(beyond)), math.sqrt(8 * rho))
 
 
 def _above(x: float) -> float:
