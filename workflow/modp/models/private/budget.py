@@ -31,10 +31,10 @@ from modp.models.private.noise import Noise
 ROUNDED_UP = 1 + 2.0**-40
 """Noise is made so much wider, so that rounding never makes it narrower than paid for."""
 
-SMOOTH = 2.0**24
+SMOOTH = 2.0**26
 """Least σ of discrete noise, in the whole numbers that it is added to: counts are multiplied for it."""
 
-MOST_CELLS = 1 << 22
+MOST_CELLS = 1 << 26
 CLOSE = 1e-6
 """So many cells may all answers have; their noise then differs from rounded normal noise by e^CLOSE."""
 
