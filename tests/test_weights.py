@@ -4,6 +4,7 @@
 
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -108,13 +109,20 @@ questions:
 """
 
 
-def coded(folder: Path, table: pd.DataFrame, more: str, share: float = 0.0, seed: int = 1) -> int:
+def coded(
+    folder: Path,
+    table: pd.DataFrame,
+    more: str,
+    share: float = 0.0,
+    seed: int = 1,
+    besides: Sequence[object] = (),
+) -> int:
     """Run the step ``code`` on a table."""
     table.to_csv(folder / "a.csv", index=False)
     (folder / "q.yaml").write_text(QUESTIONS)
     (folder / "d.yaml").write_text(f"title: d\nquestions: q\nfiles: [a.csv]\n{more}")
     words = ["code", "--files", folder / "a.csv", "--dataset", folder / "d.yaml", "--seed", seed]
-    words += ["--questions", folder / "q.yaml", "--share", share]
+    words += ["--questions", folder / "q.yaml", "--share", share, *besides]
     for name in ("records", "holdout", "weights"):
         words += [f"--{name}", folder / f"{name}.parquet"]
     return main([*map(str, words), "--codebook", str(folder / "codebook.json")])
@@ -168,6 +176,15 @@ def test_the_step_says_which_weight_is_wrong(tmp_path, capsys, change, said, mor
     table = table.drop(columns=name) if how is None else table.assign(**{name: how(table[name])})
     assert coded(tmp_path, table, WEIGHTED + more) == 1
     assert said in capsys.readouterr().err and not (tmp_path / "weights.parquet").exists()
+
+
+def test_a_weight_of_people_held_out_is_looked_at_too(tmp_path, capsys):
+    table = persons(20)
+    table.assign(SERIALNO=table["SERIALNO"] + "x", PWGTP=["x", *range(19)]).to_csv(
+        tmp_path / "b.csv", index=False
+    )
+    assert coded(tmp_path, table, WEIGHTED + "table: {}\n", besides=("--held-files", tmp_path / "b.csv")) == 1
+    assert "b.csv: PWGTP holds 'x' in row 1" in capsys.readouterr().err
 
 
 def test_a_dataset_says_fays_coefficient_with_his_method_alone():

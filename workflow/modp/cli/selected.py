@@ -249,10 +249,7 @@ def _read(
             list(dict.fromkeys([*own, *besides])),
             lambda name: own[name] if name in own else table[name].words,
         )
-        weighing = Made(
-            [name for name in dataset.weights if name in table.names],
-            lambda name: amounts(table[name], where),
-        )
+        weighing = amounts(table, [name for name in dataset.weights if name in table.names], where)
         kept = parts.wanted(every, dataset)
         if kept is None:
             return every, np.ones(len(table), bool), households, weighing

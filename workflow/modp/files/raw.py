@@ -1,5 +1,6 @@
 """What the columns of anybody's table answer: words or whole numbers, as a question set wants them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,14 +65,20 @@ def _at(values: np.ndarray, column: Column) -> np.ma.MaskedArray:
     return np.ma.array(np.append(values, values.dtype.type(0))[column.places], mask=column.places == BLANK)
 
 
-def amounts(column: Column, where: str | Path) -> np.ma.MaskedArray:
-    """Return a column's numbers, float64 (n,), masked where blank.
+def amounts(table: Table, names: Sequence[str], where: str | Path) -> Raw:
+    """Return columns of numbers, float64 (n,), masked where blank, each made when it is asked for.
 
     Raises
     ------
     InputError
         naming the column, the first row and what stands there, if an answer is no number
     """
+    known = {name: _amounts(table[name], where) for name in names}
+    return Made(names, lambda name: _at(known[name], table[name]))
+
+
+def _amounts(column: Column, where: str | Path) -> np.ndarray:
+    """The numbers that a column's kinds are, float64 (m,)."""
     values = [numbers.number(text) for text in column.kinds.tolist()]
     odd = np.array([value is None for value in [*values, 0.0]])[column.places]
     if odd.any():
@@ -80,4 +87,4 @@ def amounts(column: Column, where: str | Path) -> np.ma.MaskedArray:
             f"{where}: {column.name} holds {column.kinds[column.places[row]]!r} in row {row + 1:,}, which is "
             "not a number"
         )
-    return _at(np.array([value or 0.0 for value in values], np.float64), column)
+    return np.array([value or 0.0 for value in values], np.float64)
