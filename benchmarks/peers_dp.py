@@ -86,10 +86,10 @@ def zcdp_of(epsilon: float, delta: float) -> float:
 
     from modp.models.private.noise import contributed
 
+    space = vector_domain(atom_domain(T=int)), l2_distance(T=float)
     low, high = 0.0, epsilon  # ρ-zCDP never implies less than ε = ρ for the small δ of use
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        space = vector_domain(atom_domain(T=int)), l2_distance(T=float)
         with contributed():
             measured = make_gaussian(*space, scale=math.sqrt(1 / (2 * middle)))
             implied = make_zCDP_to_approxDP(measured).map(1.0).epsilon(delta)
