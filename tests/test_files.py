@@ -335,6 +335,9 @@ def test_large_texts_lie_in_files_and_hold_the_same(tmp_path, monkeypatch, kind)
     assert through(path) == written
     with pytest.raises(InputError, match="line 1,001"):
         read(made(tmp_path / "bad.csv", text + "1,2\n"))
+    with pytest.raises(InputError, match="line 1,001 has 4 values"):
+        read(made(tmp_path / "bad.csv", text + "1,os error 28,3,4\n"))
+    assert read(path, columns=())[1] == form
 
 
 def test_a_zip_as_census_gives_it_comes_back_with_its_member(tmp_path):

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,15 +21,20 @@ def spilled(batches: Iterable[pa.RecordBatch]) -> pq.ParquetFile | None:
         if there is no room for it on the disk
     """
     file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
-    with room_for(Path(tempfile.gettempdir())):
-        writer = None
-        for group in _grouped(batches):
+    writer = None
+    for group in _grouped(batches):
+        with _room():  # around the writing alone: what is wrong with a batch is its reader's to say
             writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4")
             writer.write_table(group)
-        if writer is None:
-            return None
+    if writer is None:
+        return None
+    with _room():
         writer.close()
     return pq.ParquetFile(file)
+
+
+def _room() -> AbstractContextManager[None]:
+    return room_for(Path(tempfile.gettempdir()))
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -48,6 +48,9 @@ def read_text(
 
 
 def _mapped(path: Path) -> Bytes:
+    """A file's bytes; of a large one those that it holds when they are looked at."""
+    if path.stat().st_size < LARGE:
+        return path.read_bytes()
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -281,7 +284,7 @@ def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Callable[[str
                 strings_can_be_null=True,
             ),
         )
-        if len(opened.rest) < LARGE:
+        if len(opened.rest) < LARGE or not wanted:
             return pa.Table.from_batches(batches).column
         file = spilled(batches)
         assert file is not None  # there is a record
@@ -296,13 +299,16 @@ def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Callable[[str
 
 def _quotes(text: memoryview) -> int:
     """How many double quotes a text has."""
-    blocks = range(0, len(text), STREAM_BLOCK)
-    return sum(bytes(text[first : first + STREAM_BLOCK]).count(b'"') for first in blocks)
+    return sum(block.count(b'"') for block in _blocks(text))
 
 
 def _only_line_ends(text: memoryview) -> bool:
-    blocks = range(0, len(text), STREAM_BLOCK)
-    return not any(bytes(text[first : first + STREAM_BLOCK]).strip(b"\r\n") for first in blocks)
+    return not any(block.strip(b"\r\n") for block in _blocks(text))
+
+
+def _blocks(text: memoryview) -> Iterator[bytes]:
+    for first in range(0, len(text), STREAM_BLOCK):
+        yield bytes(text[first : first + STREAM_BLOCK])
 
 
 def _whole_text(opened: _Opened) -> str:
