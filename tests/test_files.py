@@ -2,7 +2,9 @@ import csv
 import datetime as dt
 import gzip
 import json
+import resource
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -338,6 +340,48 @@ def test_large_texts_lie_in_files_and_hold_the_same(tmp_path, monkeypatch, kind)
     with pytest.raises(InputError, match="line 1,001 has 4 values"):
         read(made(tmp_path / "bad.csv", text + "1,os error 28,3,4\n"))
     assert read(path, columns=())[1] == form
+
+
+def open_files() -> list[int]:
+    """The numbers of the files that this process has open, with the folder that lists them."""
+    return [int(path.name) for path in Path("/dev/fd").iterdir()]
+
+
+@contextmanager
+def so_many_files_more(files: int):
+    """As where a system lets a process have few files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(open_files()) + files, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_large_table_may_have_more_columns_than_a_process_may_have_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "HELD", 10)
+    names = [f"Q{q}" for q in range(300)]
+    text = "".join(",".join(f"{q * r % 7}" for q in range(300)) + "\n" for r in range(20))
+    path = made(tmp_path / "wide.csv", ",".join(names) + "\n" + text)
+    with so_many_files_more(60):
+        table = stacked([read(path)[0] for _ in range(3)])
+    assert table["Q5"].words.tolist() == [f"{5 * r % 7}" for r in range(20)] * 3
+    assert table["Q299"].words.tolist() == [f"{299 * r % 7}" for r in range(20)] * 3
+    assert not table["Q299"].places.flags.owndata
+
+
+def test_a_file_of_columns_goes_with_the_last_of_them(monkeypatch):
+    monkeypatch.setattr(rows, "HELD", 10)
+    before = len(open_files())
+    columns = [rows.column_room(20) for _ in range(rows.TOGETHER + 1)]
+    for at, column in enumerate(columns):
+        column[:] = at
+    assert [column.tolist() for column in columns] == [[at] * 20 for at in range(len(columns))]
+    other = rows.column_room(30)
+    assert len(open_files()) == before + 3 * 2
+    del columns, column
+    assert len(open_files()) == before + 2
+    other[:] = 1
 
 
 def test_a_zip_as_census_gives_it_comes_back_with_its_member(tmp_path):

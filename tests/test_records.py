@@ -102,4 +102,16 @@ def test_a_disk_without_room_for_a_large_table_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(tables.os, "posix_fallocate", full, raising=False)
     with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
         tables.room((11, 2), np.int16)
+    with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
+        tables.column_room(11)
     assert tables.room((10, 2), np.int16).shape == (10, 2)
+
+
+def test_where_no_folder_takes_temporary_files_it_is_said(monkeypatch):
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tables, "HELD", 10)
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(InputError, match=r"no temporary file can be made \(No usable .*TMPDIR"):
+        tables.room((11, 2), np.int16)

@@ -1,15 +1,12 @@
 """Tables that come in batches of rows, and are read a column at a time."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modp.base import rows
-from modp.base.output import room_for
+from modp.base.scratch import filling, scratch
 
 
 def spilled(batches: Iterable[pa.RecordBatch]) -> pq.ParquetFile | None:
@@ -20,21 +17,17 @@ def spilled(batches: Iterable[pa.RecordBatch]) -> pq.ParquetFile | None:
     InputError
         if there is no room for it on the disk
     """
-    file = tempfile.TemporaryFile(prefix="modp-")  # noqa: SIM115 - is read as long as the columns are used
+    file = scratch()  # is read as long as the columns are used
     writer = None
     for group in _grouped(batches):
-        with _room():  # around the writing alone: what is wrong with a batch is its reader's to say
-            writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4")
+        with filling():  # around the writing alone: what is wrong with a batch is its reader's to say
+            writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4", write_statistics=False)
             writer.write_table(group)
     if writer is None:
         return None
-    with _room():
+    with filling():
         writer.close()
     return pq.ParquetFile(file)
-
-
-def _room() -> AbstractContextManager[None]:
-    return room_for(Path(tempfile.gettempdir()))
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

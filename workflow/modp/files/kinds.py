@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from modp.base.errors import InputError
-from modp.base.rows import room, row_groups
+from modp.base.rows import column_room, row_groups
 from modp.files.form import Spelling
 from modp.files.table import BLANK, Column
 
@@ -44,7 +44,7 @@ def encoded(texts: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.nd
     if len(empty):
         to = np.where(to == empty[0], BLANK, to - (to > empty[0]))
         kinds = np.delete(kinds, empty[0])
-    to, placed = np.append(to, BLANK), room((len(places),), np.int32)
+    to, placed = np.append(to, BLANK), column_room(len(places))
     for at in row_groups(len(places)):
         placed[at] = to[places[at]]
     return kinds, placed, spelling

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from modp.base.rows import room, row_groups
+from modp.base.rows import column_room, row_groups
 
 BLANK = -1
 """The place of an empty answer."""
@@ -94,7 +94,7 @@ def stacked(tables: Sequence[Table]) -> Table:
 def _stacked(parts: Sequence[Column]) -> Column:
     kinds, where = np.unique(np.concatenate([part.kinds for part in parts]).astype(str), return_inverse=True)
     starts = np.cumsum([0, *(len(part.kinds) for part in parts)])
-    joined = room((sum(len(part.places) for part in parts),), np.int32)
+    joined = column_room(sum(len(part.places) for part in parts))
     first = 0
     for part, start in zip(parts, starts, strict=False):
         to = np.append(where[start : start + len(part.kinds)], BLANK)

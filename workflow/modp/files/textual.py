@@ -4,7 +4,6 @@ import gzip
 import io
 import mmap
 import re
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from modp.base.errors import InputError
-from modp.base.output import room_for
+from modp.base.scratch import filling, scratch
 from modp.base.spilled import spilled
 from modp.files import delimited
 from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
@@ -72,7 +71,7 @@ def _laid_out(file: IO[bytes], most: int) -> Bytes:
     head = file.read(min(most, LARGE))
     if len(head) < LARGE:
         return head
-    with room_for(Path(tempfile.gettempdir())), tempfile.TemporaryFile(prefix="modp-") as whole:
+    with filling(), scratch() as whole:
         whole.write(head)
         while whole.tell() < most and (block := file.read(min(STREAM_BLOCK, most - whole.tell()))):
             whole.write(block)
