@@ -63,7 +63,7 @@ def test_the_repositorys_parameters_are_valid():
         ("rows/3/model", None, "rows.3", "does not say of which model"),
         ("rows/3", "model_5_15/plain", "rows.3", "does not say of which model"),
         ("models/gates", GOOD["models"]["model_1_1"], "models", "cannot be called 'gates'"),
-        ("grids/epsilons", [-1.0], "grids.epsilons", "greater than 0"),
+        ("grids/epsilons", [-1.0], "grids.epsilons", "greater than or equal to 0.001"),
         (
             "models/model_5_15/family",
             "blade",

@@ -2,20 +2,25 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from conftest import records_of
 from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from modp.base.config import check
 from modp.base.errors import InputError
 from modp.crosstabs.pairs import crosstab
-from modp.models.private import budget, noise
+from modp.models.private import budget, noise, recipe
+from modp.models.private.recipe import PrivateRecipe
+from modp.models.private_households.recipe import PrivateHouseholdsRecipe
 
 STARTS = np.array([0, 2, 5])
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 2], [1, 0]], np.int16)
@@ -101,10 +106,63 @@ def test_discrete_noise_is_as_near_to_rounded_normal_noise_as_the_proof_says(sig
     eta = np.log(rounded / discrete)
     assert -1 / 24 / sigma**2 <= eta.min() + 1e-11 and eta.max() - 1e-11 <= 8**2 / 24 / sigma**2
     assert eta.max() > 0.1 * 8**2 / 24 / sigma**2
-    assert budget.MOST_CELLS * (40**2 + 1) / 24 / budget.SMOOTH**2 <= budget.CLOSE
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-5), (1, 0), (1, 1), (-1, 0.1)])
+@given(st.lists(st.integers(1, 2**18), min_size=1, max_size=60), st.integers(1, 100))
+@example([2**15] * 1000, 14)
+@settings(max_examples=30, deadline=None)
+def test_all_noise_of_a_gate_together_is_as_near_however_many_cells_there_are(sizes, price):
+    noted, off = Noting(), 0.0
+    door = budget.Account(1000, noted)
+    for size in sizes:
+        door._measured("counts", np.zeros(size, np.int64), 1, Fraction(price, 100))
+        off += size * (40**2 + 1) / 24 / noted.sigma**2
+    assert off < budget.CLOSE
+
+
+def exact_delta(rho: float, epsilon: float) -> mpmath.mpf:
+    """The privacy profile of μ-GDP in 400 digits."""
+    with mpmath.workdps(400):
+        mu, at = mpmath.sqrt(2 * mpmath.mpf(rho)), mpmath.mpf(epsilon)
+        above = [mpmath.erfc(x / mpmath.sqrt(2)) / 2 for x in (at / mu - mu / 2, at / mu + mu / 2)]
+        return above[0] - mpmath.exp(at) * above[1]
+
+
+@given(
+    st.floats(math.log(recipe.LEAST_EPSILON), math.log(recipe.MOST_EPSILON)).map(math.exp),
+    st.floats(math.log(recipe.LEAST_DELTA), math.log(0.999)).map(math.exp),
+)
+@example(recipe.LEAST_EPSILON, recipe.LEAST_DELTA)
+@example(recipe.MOST_EPSILON, recipe.LEAST_DELTA)
+@example(recipe.LEAST_EPSILON, 0.999)
+@example(recipe.MOST_EPSILON, 0.999)
+@settings(max_examples=60, deadline=None)
+def test_no_budget_that_may_be_asked_for_is_more_than_it_says(epsilon, delta):
+    epsilon = min(max(epsilon, recipe.LEAST_EPSILON), recipe.MOST_EPSILON)
+    delta = max(delta, recipe.LEAST_DELTA)
+    rho = budget.rho_of(epsilon, delta)
+    assert exact_delta(rho, epsilon - 2 * budget.CLOSE) <= delta * (1 - 2 * budget.CLOSE)
+    assert exact_delta(rho * (1 + 1e-5), epsilon - 2 * budget.CLOSE) > delta * (1 - 4 * budget.CLOSE)
+
+
+@pytest.mark.parametrize("kind", [PrivateRecipe, PrivateHouseholdsRecipe])
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"epsilon": 1e-6}, "epsilon: Input should be greater than or equal to 0.001"),
+        ({"epsilon": 200}, "epsilon: Input should be less than or equal to 100"),
+        ({"delta": 1e-40}, "delta: Input should be greater than or equal to 0.000"),
+    ],
+)
+def test_a_recipe_asks_for_no_budget_that_there_is_not(kind, keys, said):
+    known = {"family": kind.model_fields["family"].default, "epsilon": 1, "delta": 1e-5}
+    with pytest.raises(InputError, match=re.escape(said)):
+        check(known | keys, kind, "model dp")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0, 1e-5), (1, 0), (1, 1), (-1, 0.1), (2e-6, 1e-5), (101, 1e-5), (50, 1e-260)]
+)
 def test_no_budget_without_epsilon_and_delta(epsilon, delta):
     with pytest.raises(ValueError, match="no budget"):
         budget.rho_of(epsilon, delta)
@@ -168,7 +226,9 @@ def test_what_one_record_changes_of_an_interaction_is_what_is_paid_for_in_every_
         budget.Gate(counts, np.array([0, a, a + b]), RHO, noted).pair(0, 1, RHO)
         times = 2 ** round(math.log2(noted.counts.max() / ((a - 1) * (b - 1))))
         whole = noted.counts // times
-        assert (whole * times == noted.counts).all() and times * noted.sigma >= noted.sigma >= budget.SMOOTH
+        assert (
+            whole * times == noted.counts
+        ).all() and times * noted.sigma >= noted.sigma >= 4 * budget.CELLS
         assert (whole**2).sum() == a * (a - 1) * b * (b - 1) <= (noted.sensitivity / times) ** 2
         assert whole / (a * b) == pytest.approx(budget.interaction(one.astype(float)))
         assert noted.sensitivity**2 / (2 * noted.sigma**2) <= RHO
@@ -228,14 +288,12 @@ def test_a_spent_budget_buys_nothing_more(what):
     assert [line.asked for line in door.ledger] == ["one-way table 0", "one-way table 1"]
 
 
-def test_more_than_the_noise_is_made_for_is_refused(monkeypatch):
-    with pytest.raises(ArithmeticError, match="larger counts"):
-        gate(counts=np.full((5, 5), 10**16)).margins(RHO)
-    monkeypatch.setattr(budget, "MOST_CELLS", 10)
-    door = gate()
-    door.margins(RHO / 3)
-    with pytest.raises(ArithmeticError, match="pair 0, 1: more cells"):
-        door.pair(0, 1, RHO / 3)
+def test_counts_that_are_too_large_are_cut_off_and_nothing_tells_of_them():
+    one, other = (gate(counts=np.full((5, 5), n)).margins(RHO)[0] for n in (10**16, 2**62))
+    assert np.array_equal(one, other) and one.min() > 2**30
+    noted = Noting()
+    budget.Gate(np.full((5, 5), -(2**62)), STARTS, RHO, noted).pair(0, 1, RHO)
+    assert np.abs(noted.counts).max() + 40 * noted.sigma < 2**62
 
 
 def test_nothing_is_free():

@@ -194,7 +194,10 @@ def test_a_loaded_model_samples_and_predicts_the_same(records, model, tmp_path):
     [
         (lambda r, m: Stationary.fit(r, tolerence=0.1), "did you mean 'tolerance'"),
         (lambda r, m: Blades.fit(r, stages=[{"loss": "zz"}]), r"stages\.0\.epochs: this key is missing"),
-        (lambda r, m: Private.fit(r, epsilon=-1.0), "epsilon: Input should be greater than 0"),
+        (
+            lambda r, m: Private.fit(r, epsilon=-1.0),
+            "epsilon: Input should be greater than or equal to 0.001",
+        ),
         (lambda r, m: m.sample(r, sweeps=0), "sweeps: Input should be greater"),
         (lambda r, m: m.sample(r, start="frsh"), "'records' or 'fresh'"),
         (lambda r, m: Stationary.fit(r, zeros="smaple"), "zeros is sample or likely or stated"),

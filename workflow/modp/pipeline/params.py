@@ -12,6 +12,7 @@ from modp.figures import registry
 from modp.figures.registry import Of, Shows
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.models.family import Family, Name, Recipe, Row
+from modp.models.private.recipe import Epsilon
 from modp.models.registry import FAMILIES, families, family
 from modp.release.inside import Inside
 
@@ -105,9 +106,7 @@ class Grids(Strict):
     ``peer_minutes`` is how long another method may take at each by ``snakemake peers_dp``.
     """
 
-    epsilons: list[Annotated[float, Field(gt=0, le=100)]] = Field(
-        default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1
-    )
+    epsilons: list[Epsilon] = Field(default=[0.1, 0.3, 1.0, 3.0, 10.0], min_length=1)
     peer_minutes: int = Field(default=10, ge=1)
 
 

@@ -8,11 +8,12 @@ earlier answers (Smith and Thakurta, 2022, Theorem 1; Koskela, Tobaben and Honke
 ρ = μ²/2, which for Gaussian noise is the ρ of zero-concentrated differential privacy.
 
 The noise is discrete, and so fine that it is as good as a rounded normal number, whose rounding hides no
-less. That of a σ of at least ``SMOOTH`` is a whole number k within 40 σ with a probability of which that of
-rounding a normal number to k is e^η times as much, η between -(1/24)/σ² and (40²/24)/σ²: that is the mean of
-exp(-ku/σ² - u²/2σ²) over u uniform within 1/2 of 0. Beyond, both have less than e^-799. All answers of a
-gate have at most ``MOST_CELLS`` cells, so that their η add up to less than ``CLOSE``: where rounded normal
-noise is (ε - 2 CLOSE, δ (1 - 2 CLOSE))-differentially private, this noise is (ε, δ)-differentially private.
+less. That of σ is a whole number k within 40 σ with a probability of which that of rounding a normal number
+to k is e^η times as much, η between -(1/24)/σ² and (40²/24)/σ²: that is the mean of exp(-ku/σ² - u²/2σ²) over
+u uniform within 1/2 of 0. Beyond, both have less than e^-799. Of an answer with c cells, after others with C
+cells, σ is at least 4 (``CELLS`` + C + c), so that all η of a gate, however many cells its answers have, add
+up to at most (40²/24) Σ c / 16 (CELLS + C + c)² < (40²/24) / 16 CELLS < ``CLOSE``: where rounded normal noise
+is (ε - 2 CLOSE, δ (1 - 2 CLOSE))-differentially private, this noise is (ε, δ)-differentially private.
 
 What is measured, and where noise comes from, are in :class:`Gate` and :mod:`modp.models.private.noise`.
 """
@@ -27,16 +28,14 @@ import numpy as np
 
 from modp.base.errors import InputError
 from modp.models.private.noise import Noise
+from modp.models.private.recipe import LEAST_DELTA, LEAST_EPSILON, MOST_EPSILON
 
 ROUNDED_UP = 1 + 2.0**-40
 """Noise is made so much wider, so that rounding never makes it narrower than paid for."""
 
-SMOOTH = 2.0**26
-"""Least σ of discrete noise, in the whole numbers that it is added to: counts are multiplied for it."""
-
-MOST_CELLS = 1 << 26
+CELLS = 1 << 22
 CLOSE = 1e-6
-"""So many cells may all answers have; their noise then differs from rounded normal noise by e^CLOSE."""
+"""All noise of a gate differs from rounded normal noise by e^CLOSE: the finer, the more cells it is for."""
 
 LARGEST = 2.0**62
 """Whole numbers below it, with their noise, are held without overflow."""
@@ -55,21 +54,22 @@ def delta_of(rho: float, epsilon: float) -> float:
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """Return the largest ρ (to twelve digits, rounded down) with which answers are (ε, δ)-private.
+    """Return the largest ρ (rounded down) with which answers are (ε, δ)-private.
 
     Raises
     ------
     ValueError
-        if ε or δ is not positive, or δ is not below one
+        if ε or δ is not one of a budget's: beyond its bounds the numbers here are not exact
     """
-    if not (epsilon > 2 * CLOSE and 0 < delta < 1):
+    if not (LEAST_EPSILON <= epsilon <= MOST_EPSILON and LEAST_DELTA <= delta < 1):
         raise ValueError(f"no budget has epsilon {epsilon} and delta {delta}")
     low, high = 0.0, epsilon
     while delta_of(high, epsilon) <= delta:
         high *= 2
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        good = delta_of(middle, epsilon - 2 * CLOSE) <= delta * (1 - 2 * CLOSE)
+        # One CLOSE more, for what floating-point numbers round.
+        good = delta_of(middle, epsilon - 2 * CLOSE) <= delta * (1 - 3 * CLOSE)
         low, high = (middle, high) if good else (low, middle)
     return low
 
@@ -130,10 +130,11 @@ class Account:
         self._cells += counts.size
         sensitivity = math.nextafter(math.sqrt(squared), math.inf)
         sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
-        times = 2 ** max(0, math.ceil(math.log2(SMOOTH / sigma)))
-        if self._cells > MOST_CELLS or (np.abs(counts).max(initial=0) + 100 * sigma) * times > LARGEST:
-            raise ArithmeticError(f"{asked}: more cells, or larger counts, than the noise is made for")
-        noisy = self._noise.gaussian(times * counts, times * sigma, times * sensitivity, rho)
+        times = 2 ** max(0, math.ceil(math.log2(4 * (CELLS + self._cells) / sigma)))
+        # Larger counts, which nobody has, are cut off: no message may tell of them.
+        most = int(LARGEST / times - 100 * sigma)
+        cut = times * np.clip(counts, -most, most)
+        noisy = self._noise.gaussian(cut, times * sigma, times * sensitivity, rho)
         return noisy / times, sigma
 
     def _highest(self, asked: str, scores: np.ndarray, sensitivity: int, rho: Fraction) -> int:

@@ -1,11 +1,18 @@
 """What params.yaml says of private models and of the row drawn from each."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from modp.base.config import Strict
 from modp.models.family import Recipe, Row, Where
+
+LEAST_EPSILON, MOST_EPSILON = 1e-3, 100.0
+LEAST_DELTA = 1e-30
+"""Bounds of budgets: beyond them answers hide everything or nothing, and floating-point numbers do not do."""
+
+Epsilon = Annotated[float, Field(ge=LEAST_EPSILON, le=MOST_EPSILON)]
+Delta = Annotated[float, Field(ge=LEAST_DELTA, lt=1)]
 
 Selection = Literal["uniform", "proportional", "adaptive"]
 """How the pair tables that a private model measures are chosen."""
@@ -40,8 +47,8 @@ class PrivateRecipe(Recipe, Spending):
     """
 
     family: Literal["private"] = "private"
-    epsilon: float = Field(gt=0, le=100)
-    delta: float = Field(gt=0, lt=1)
+    epsilon: Epsilon
+    delta: Delta
     public_edges: bool = False
     public: str | None = None
     unit: Literal["record", "household"] = "record"

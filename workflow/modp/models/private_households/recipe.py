@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from modp.models.family import Recipe, Row
+from modp.models.private.recipe import Delta, Epsilon
 
 
 class PrivateHouseholdsRecipe(Recipe):
@@ -21,8 +22,8 @@ class PrivateHouseholdsRecipe(Recipe):
     """
 
     family: Literal["private_households"] = "private_households"
-    epsilon: float = Field(gt=0, le=100)
-    delta: float = Field(gt=0, lt=1)
+    epsilon: Epsilon
+    delta: Delta
     most: int = Field(default=8, ge=1, le=20)
     public_edges: bool = False
     noise: Literal["secret", "seeded"] = "secret"
