@@ -314,6 +314,22 @@ def test_gzip_stays_gzip_whatever_the_ending_says(tmp_path):
         read(made(tmp_path / "c.csv.gz", gzip.compress(b"PAR1....")))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_end_within_an_answer_stays_whole_wherever_a_block_of_the_text_ends(
+    tmp_path, monkeypatch, end
+):
+    texts = [['"a\r\nb"', '"\r"', "c"][k % 3] for k in range(40)]
+    path = made(tmp_path / "a.csv", end.join(["A", *texts, ""]).encode())
+    expected = [["a\r\nb", "\r", "c"][k % 3] for k in range(40)]
+    for block in range(20, 40):
+        monkeypatch.setattr(textual, "BLOCK", block)
+        monkeypatch.setattr(textual, "STREAM_BLOCK", block)
+        assert read(path)[0]["A"].words.tolist() == expected
+        with path.open("rb") as file:
+            stream = textual.opened_stream(file, "a.csv")
+            assert [a for batch in stream.batches(["A"], ["A"]) for a in batch["A"].to_pylist()] == expected
+
+
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "zip", "marked", "utf-16"])
 def test_large_texts_lie_in_files_and_hold_the_same(tmp_path, monkeypatch, kind):
     lines = (f'0{i % 7},"{"é" * (i % 3)}, {i % 5}",{i / 4 if i % 9 else ""}\n' for i in range(999))

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modp.base import rows, spilled
+from modp.base import rows
 from modp.base.columns import Made, at_rows
 from modp.base.errors import InputError
+from modp.pums import stored
 from modp.pums.stored import Stored, store
 
 WORDS = st.lists(st.sampled_from(["a", "b b", "é", ""]), min_size=1, max_size=40)
@@ -76,6 +77,6 @@ def test_a_disk_without_room_for_raw_columns_is_named(monkeypatch):
         def __init__(self, *_: object, **__: object):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(spilled.pq, "ParquetWriter", Full)
+    monkeypatch.setattr(stored.pq, "ParquetWriter", Full)
     with pytest.raises(InputError, match=rf"{tempfile.gettempdir()} cannot be written: No space left"):
         store([{"a": masked([1, 2], np.int32)}])

@@ -21,13 +21,16 @@ COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 WHOLE = re.compile(r"[-+]?\d+")
 
 
-def encoded(texts: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.ndarray, Spelling]:
+def encoded(
+    texts: Sequence[str], places: np.ndarray, own: bool = False
+) -> tuple[np.ndarray, np.ndarray, Spelling]:
     """Make of texts the kinds of answers: blanks around them gone, the same ones together, empty ones out.
 
     Parameters
     ----------
     texts : m texts, some of which may be the same or empty
     places : (n,) integers, the index of each row's text, or ``BLANK``
+    own : whether ``places`` are int32 to write the new ones into
 
     Returns
     -------
@@ -44,7 +47,7 @@ def encoded(texts: Sequence[str], places: np.ndarray) -> tuple[np.ndarray, np.nd
     if len(empty):
         to = np.where(to == empty[0], BLANK, to - (to > empty[0]))
         kinds = np.delete(kinds, empty[0])
-    to, placed = np.append(to, BLANK), column_room(len(places))
+    to, placed = np.append(to, BLANK), places if own else column_room(len(places))
     for at in row_groups(len(places)):
         placed[at] = to[places[at]]
     return kinds, placed, spelling

@@ -6,7 +6,7 @@ import mmap
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from modp.base.errors import InputError
+from modp.base.rows import column_room
 from modp.base.scratch import filling, scratch
-from modp.base.spilled import spilled
 from modp.files import delimited
 from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
 from modp.files.encoding import Bytes, Encoding, decoded, encoding_of
 from modp.files.form import Spelling, TextForm
-from modp.files.kinds import COMMA, column_of_dictionary, has_decimal_commas, spelt
+from modp.files.kinds import COMMA, encoded, has_decimal_commas, spelt
 from modp.files.options import DETECTED, TableOptions
-from modp.files.table import Column, Table
+from modp.files.table import BLANK, Column, Table
 
 CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
@@ -215,15 +215,15 @@ def _table(
     names, odd = delimited.unique_names(opened.header, where)
     width = len(names)
     wanted = [at for at, name in enumerate(names) if columns is None or name in columns]
-    parts = [_parsed(part, width, wanted) for part in (opened, *others)]
+    answers = _answers((opened, *others), width, wanted)
     text = str(opened.rest[: delimited.QUOTES_SEEN], "utf-8", "ignore")
     quotes = _quoting(text, opened, width)
     made: list[Column] = []
     spelling: dict[str, Spelling] = {}
     commas: list[str] = []
-    for at in wanted:
-        array = pa.chunked_array([chunk for part in parts for chunk in part(str(at)).chunks], _TEXT)
-        column, spelled = column_of_dictionary(names[at], array)
+    for at, found in zip(wanted, answers, strict=True):
+        kinds, places, spelled = encoded(list(found.texts), found.places[: found.rows], own=True)
+        column = Column(names[at], kinds, places)
         spelled = replace(
             spelled,
             quoted=quotes[at].quoted,
@@ -258,42 +258,70 @@ def _table(
     return Table(tuple(made), (*said, *told, *odd)), form
 
 
+class _Answers:
+    """The answers of a column, taken up as they come: its different texts, and which each row has."""
+
+    def __init__(self, most: int):
+        """Make room for so many rows."""
+        self.texts: dict[str, int] = {}
+        self.places, self.rows = column_room(most), 0
+
+    def add(self, some: pa.DictionaryArray) -> None:
+        """Take up the next rows."""
+        of = [self.texts.setdefault(text, len(self.texts)) for text in some.dictionary.to_pylist()]
+        to, first = np.array([*of, BLANK], np.int32), self.rows
+        self.rows += len(some)
+        self.places[first : self.rows] = to[some.indices.fill_null(BLANK).to_numpy()]
+
+
+def _answers(parts: Sequence[_Opened], width: int, wanted: Sequence[int]) -> list[_Answers]:
+    """The wanted columns of texts, one below the other."""
+    rows = sum(_line_ends(part.rest) + 1 for part in parts)
+    found = [_Answers(rows) for _ in wanted]
+    for part in parts:
+        for batch in _parsed(part, width, wanted):
+            for answers, column in zip(
+                found, batch.columns, strict=False
+            ):  # one is read where none is wanted
+                answers.add(column)
+    return found
+
+
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Callable[[str], pa.ChunkedArray]:
-    """The wanted columns of one text, as dictionaries, by their numbers."""
+def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """Yield the wanted columns of one text, as dictionaries."""
     if _quotes(opened.rest) % 2:
         delimited.require_closed_quotes(_whole_text(opened), opened.delimiter, opened.where)
     names = [str(at) for at in range(width)]
-    used = [names[at] for at in wanted] or names[:1]
     if _only_line_ends(opened.rest) and (width > 1 or not opened.rest):
-        return lambda name: pa.chunked_array([], _TEXT)
+        return
     try:
-        batches = pyarrow.csv.open_csv(
-            pa.BufferReader(opened.rest),
+        yield from pyarrow.csv.open_csv(
+            _Unsplit(pa.BufferReader(opened.rest)),
             read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=opened.delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=used,
+                include_columns=[names[at] for at in wanted] or names[:1],
                 column_types=dict.fromkeys(names, _TEXT),
                 null_values=[""],
                 strings_can_be_null=True,
             ),
         )
-        if len(opened.rest) < LARGE or not wanted:
-            return pa.Table.from_batches(batches).column
-        file = spilled(batches)
-        assert file is not None  # there is a record
     except pa.ArrowInvalid as failure:
         header = len(_header_text(opened))
         delimited.require_widths(_whole_text(opened), opened.delimiter, width, opened.where, header)
         raise InputError(
             f"{opened.where} cannot be read as CSV: {failure}; is a double quote not closed?"
         ) from None
-    return lambda name: file.read([name]).column(0)
+
+
+def _line_ends(text: memoryview) -> int:
+    """How many line ends a text has, or a few more: one that two blocks share counts twice."""
+    return sum(block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") for block in _blocks(text))
 
 
 def _quotes(text: memoryview) -> int:
@@ -364,6 +392,29 @@ class _After(io.RawIOBase):
         return len(data)
 
 
+class _Unsplit(io.RawIOBase):
+    """A file of which no read ends between the two characters of a line end.
+
+    Where a block ends so, Arrow loses the second one, also of an answer in quotes.
+    """
+
+    def __init__(self, file: IO[bytes] | pa.NativeFile):
+        self.file, self.held = file, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(size - len(self.held))
+        if self.held:
+            data, self.held = self.held + data, b""
+        if data.endswith(b"\r") and len(data) > 1:
+            self.held = self.file.read(1)
+            if self.held == b"\n":
+                data, self.held = data[:-1], b"\r\n"
+        return data
+
+
 @dataclass(frozen=True)
 class Stream:
     """A text table that is read in batches: its header, and the rest of the file."""
@@ -395,7 +446,7 @@ class Stream:
 
         try:
             yield from pyarrow.csv.open_csv(
-                self.rest,
+                _Unsplit(self.rest),
                 read_options=pyarrow.csv.ReadOptions(
                     column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding, use_threads=False
                 ),

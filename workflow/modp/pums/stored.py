@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from modp.base import rows
 from modp.base.columns import Named, Raw
-from modp.base.spilled import spilled
+from modp.base.scratch import filling, scratch
 
 
 class Stored(Named):
@@ -107,11 +108,29 @@ def store(batches: Iterable[Raw]) -> list[pq.ParquetFile]:
     InputError
         if there is no room for it on the disk
     """
-    found = spilled(
-        pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()})
-        for values in batches
-    )
-    return [found] if found else []
+    file = scratch()  # is read as long as the columns are used
+    writer = None
+    for group in _grouped(batches):
+        with filling():  # around the writing alone: what is wrong with a batch is its reader's to say
+            writer = writer or pq.ParquetWriter(file, group.schema, compression="lz4", write_statistics=False)
+            writer.write_table(group)
+    if writer is None:
+        return []
+    with filling():
+        writer.close()
+    return [pq.ParquetFile(file)]
+
+
+def _grouped(batches: Iterable[Raw]) -> Iterator[pa.Table]:
+    """Row groups of a table that comes in batches."""
+    waiting: list[pa.RecordBatch] = []
+    for values in batches:
+        waiting.append(pa.RecordBatch.from_pydict({name: _arrow(column) for name, column in values.items()}))
+        if sum(map(len, waiting)) >= rows.ROWS_AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _arrow(values: np.ma.MaskedArray) -> pa.Array:
