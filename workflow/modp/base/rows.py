@@ -16,6 +16,9 @@ ROWS_AT_ONCE = 1 << 18
 HELD = 1 << 20
 """Rows that are held in memory; those of larger tables lie in a file."""
 
+TOGETHER = 64
+"""Columns of one length that share a file: of files a process may have open about a thousand."""
+
 
 def row_groups(rows: int, at_once: int | None = None) -> Iterator[slice]:
     """Yield the rows of each row group of a table, of a single one without rows where there are none.
@@ -27,10 +30,6 @@ def row_groups(rows: int, at_once: int | None = None) -> Iterator[slice]:
     at_once = at_once or ROWS_AT_ONCE
     for first in range(0, max(rows, 1), at_once):
         yield slice(first, min(first + at_once, rows))
-
-
-TOGETHER = 64
-"""Columns of one length that share a file: of files a process may have open about a thousand."""
 
 
 class _Shelf(mmap.mmap):
