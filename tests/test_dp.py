@@ -110,12 +110,13 @@ def test_discrete_noise_is_as_near_to_rounded_normal_noise_as_the_proof_says(sig
 
 @given(st.lists(st.integers(1, 2**18), min_size=1, max_size=60), st.integers(1, 100))
 @example([2**15] * 1000, 14)
+@example([2**25], 14)
 @settings(max_examples=30, deadline=None)
 def test_all_noise_of_a_gate_together_is_as_near_however_many_cells_there_are(sizes, price):
     noted, off = Noting(), 0.0
     door = budget.Account(1000, noted)
     for size in sizes:
-        door._measured("counts", np.zeros(size, np.int64), 1, Fraction(price, 100))
+        door._measured("counts", np.broadcast_to(np.int64(0), size), 1, Fraction(price, 100))
         off += size * (40**2 + 1) / 24 / noted.sigma**2
     assert off < budget.CLOSE
 
@@ -291,9 +292,32 @@ def test_a_spent_budget_buys_nothing_more(what):
 def test_counts_that_are_too_large_are_cut_off_and_nothing_tells_of_them():
     one, other = (gate(counts=np.full((5, 5), n)).margins(RHO)[0] for n in (10**16, 2**62))
     assert np.array_equal(one, other) and one.min() > 2**30
+    for sign in (1, -1):
+        noted = Noting()
+        budget.Account(1, noted)._measured("counts", np.array([sign * 2**61, 0, 5]), 1, RHO)
+        assert 2**61 < sign * noted.counts[0] < 2**62 - 40 * noted.sigma
+        assert noted.counts[2] == 5 * 2 ** round(math.log2(noted.counts[2] / 5))
+
+
+@pytest.mark.parametrize("size", [2, 700])
+def test_a_table_of_large_counts_is_measured_without_overflow(size):
+    counts = np.zeros((2 * size, 2 * size), np.int64)
+    counts[0, size], counts[1, size + 1] = 2**40, 2**62
     noted = Noting()
-    budget.Gate(np.full((5, 5), -(2**62)), STARTS, RHO, noted).pair(0, 1, RHO)
-    assert np.abs(noted.counts).max() + 40 * noted.sigma < 2**62
+    found, _ = budget.Gate(counts, np.array([0, size, 2 * size]), RHO, noted).pair(0, 1, RHO)
+    table = np.zeros((size, size))
+    table[0, 0] = table[1, 1] = 2**31
+    assert found == pytest.approx(budget.interaction(table), rel=1e-12)
+
+
+@pytest.mark.parametrize("rho", [1e-20, 1e-14, 1e-9, 1e-3, 0.5, 9.0, 50.0, 5000.0])
+def test_a_choice_is_of_the_range_that_exact_arithmetic_gives(rho):
+    with mpmath.workdps(60):
+        away = mpmath.erf(mpmath.sqrt(mpmath.mpf(rho)) / 2)
+        beyond = mpmath.erfc(mpmath.sqrt(mpmath.mpf(rho)) / 2)
+        exact = min(2 * mpmath.log((1 + away) / beyond), mpmath.sqrt(8 * mpmath.mpf(rho)))
+    assert budget.range_of(rho) == pytest.approx(float(exact), rel=1e-14)
+    assert budget.range_of(rho) / budget.ROUNDED_UP < exact
 
 
 def test_nothing_is_free():

@@ -1,7 +1,10 @@
 import csv
 import datetime as dt
+import errno
 import gzip
+import io
 import json
+import os
 import resource
 import zipfile
 from contextlib import contextmanager
@@ -21,6 +24,7 @@ from hypothesis import strategies as st
 from modp.__main__ import main
 from modp.base import rows
 from modp.base.errors import InputError
+from modp.base.scratch import scratch
 from modp.files import content, textual
 from modp.files.form import Form, written_ending
 from modp.files.options import TableOptions
@@ -330,6 +334,13 @@ def test_a_line_end_within_an_answer_stays_whole_wherever_a_block_of_the_text_en
             assert [a for batch in stream.batches(["A"], ["A"]) for a in batch["A"].to_pylist()] == expected
 
 
+def test_nothing_is_read_of_a_text_any_more_once_it_is_done_with():
+    below = io.BytesIO(b"abcdef")
+    with textual._Unsplit(below) as source:
+        assert source.read(2) == b"ab"
+    assert source.read(2) == b"" and below.read() == b"cdef"
+
+
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "zip", "marked", "utf-16"])
 def test_large_texts_lie_in_files_and_hold_the_same(tmp_path, monkeypatch, kind):
     lines = (f'0{i % 7},"{"é" * (i % 3)}, {i % 5}",{i / 4 if i % 9 else ""}\n' for i in range(999))
@@ -379,7 +390,7 @@ def test_a_large_table_may_have_more_columns_than_a_process_may_have_files(tmp_p
     names = [f"Q{q}" for q in range(300)]
     text = "".join(",".join(f"{q * r % 7}" for q in range(300)) + "\n" for r in range(20))
     path = made(tmp_path / "wide.csv", ",".join(names) + "\n" + text)
-    with so_many_files_more(60):
+    with so_many_files_more(100):
         table = stacked([read(path)[0] for _ in range(3)])
     assert table["Q5"].words.tolist() == [f"{5 * r % 7}" for r in range(20)] * 3
     assert table["Q299"].words.tolist() == [f"{299 * r % 7}" for r in range(20)] * 3
@@ -389,15 +400,39 @@ def test_a_large_table_may_have_more_columns_than_a_process_may_have_files(tmp_p
 def test_a_file_of_columns_goes_with_the_last_of_them(monkeypatch):
     monkeypatch.setattr(rows, "HELD", 10)
     before = len(open_files())
-    columns = [rows.column_room(20) for _ in range(rows.TOGETHER + 1)]
+    columns = list(rows.column_rooms(20, rows.TOGETHER + 1))
     for at, column in enumerate(columns):
         column[:] = at
     assert [column.tolist() for column in columns] == [[at] * 20 for at in range(len(columns))]
-    other = rows.column_room(30)
-    assert len(open_files()) == before + 3 * 2
-    del columns, column
     assert len(open_files()) == before + 2
-    other[:] = 1
+    (other,) = rows.column_rooms(20, 1)
+    other[:] = -1
+    assert columns[-1].tolist() == [len(columns) - 1] * 20
+    del columns, column
+    assert len(open_files()) == before + 1
+    assert [len(some) for some in rows.column_rooms(5, 3)] == [5, 5, 5]
+
+
+def test_answers_with_many_line_ends_take_no_more_room_than_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "HELD", 10)
+    taken = []
+    mapped = rows._mapped
+    monkeypatch.setattr(rows, "_mapped", lambda size: taken.append(size) or mapped(size))
+    path = made(tmp_path / "a.csv", "A,B\n" + '"x\n\n\n\n\n",1\n' * 30)
+    assert read(path)[0]["A"].words.tolist() == ["x\n\n\n\n\n"] * 30
+    assert taken == [2 * 30 * 4]
+
+
+def test_where_temporary_files_cannot_be_mapped_it_is_said_what_to_do(monkeypatch):
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(rows, "HELD", 10)
+    monkeypatch.setattr(rows.mmap, "mmap", none)
+    with pytest.raises(InputError, match=r"Cannot allocate memory; let the process have more memory"):
+        rows.room((20, 1), np.int16)
+    with so_many_files_more(1), pytest.raises(InputError, match=r"Too many open files; let processes have"):
+        [scratch() for _ in range(3)]
 
 
 def test_a_zip_as_census_gives_it_comes_back_with_its_member(tmp_path):

@@ -253,3 +253,12 @@ def test_dvc_knows_that_the_fit_reads_households_where_it_does(unit):
     given["models"]["stationary_dp"] |= unit
     deps = stages.stages(check(given, Params, "params.yaml"))["fit_private"]["do"]["deps"]
     assert ("${results}/${dataset}/weights.parquet" in deps) == bool(unit)
+
+
+def test_a_budget_that_hardly_says_how_many_records_there_are_is_refused():
+    records = correlated(600)
+    keys = {"households": np.arange(600) // 2, "unit": "household", "noise": "seeded", "pairs": 1}
+    with pytest.raises(InputError, match=r"known to ± [\d,]+ alone.*a smaller 'most'"):
+        Private.fit(records, epsilon=0.001, delta=1e-30, most=20, **keys)
+    with pytest.raises(InputError, match="most: Input should be less than or equal to 20"):
+        Private.fit(records, epsilon=1, most=21, **keys)

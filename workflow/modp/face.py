@@ -415,7 +415,8 @@ class Private(FittedModel):
         Parameters
         ----------
         records : the true ones; the released table has about as many
-        epsilon, delta : of differential privacy, with or without any one record; epsilon at most 100
+        epsilon, delta : of differential privacy, with or without any one record; epsilon from
+            0.001 to 100, delta from 1e-30
         seed : of everything but the noise, which comes from the operating system and cannot be repeated
         name, threads, progress : as in :meth:`Stationary.fit`
         public : records that are no secret, under the same codebook, to start from

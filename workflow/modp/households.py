@@ -196,7 +196,8 @@ class PrivateHouseholds:
         Parameters
         ----------
         households : the true ones
-        epsilon, delta : of differential privacy, with or without any one household; epsilon at most 100
+        epsilon, delta : of differential privacy, with or without any one household; epsilon from
+            0.001 to 100, delta from 1e-30
         seed : of everything but the noise, which comes from the operating system and cannot be repeated
         name, threads, progress : as in :meth:`HouseholdModel.fit`
         recipe : further keys of

@@ -4,7 +4,6 @@ import math
 import mmap
 import os
 from collections.abc import Iterator
-from weakref import WeakValueDictionary, finalize
 
 import numpy as np
 
@@ -16,8 +15,8 @@ ROWS_AT_ONCE = 1 << 18
 HELD = 1 << 20
 """Rows that are held in memory; those of larger tables lie in a file."""
 
-TOGETHER = 64
-"""Columns of one length that share a file: of files a process may have open about a thousand."""
+TOGETHER = 16
+"""Columns of a table that share a file: a process may have only so many open, often a thousand."""
 
 
 def row_groups(rows: int, at_once: int | None = None) -> Iterator[slice]:
@@ -30,39 +29,6 @@ def row_groups(rows: int, at_once: int | None = None) -> Iterator[slice]:
     at_once = at_once or ROWS_AT_ONCE
     for first in range(0, max(rows, 1), at_once):
         yield slice(first, min(first + at_once, rows))
-
-
-class _Shelf(mmap.mmap):
-    """A temporary file, mapped into memory, with places of one size.
-
-    It goes with the last array that lies in it.
-    """
-
-    descriptor: int
-    each: int
-    left: int
-
-    @classmethod
-    def opened(cls, size: int, places: int) -> "_Shelf":
-        """Make one of so many places of ``size`` bytes, none of which takes room on the disk yet."""
-        with filling(), scratch() as file:
-            file.truncate(size * places)
-            shelf = cls(file.fileno(), size * places)
-            shelf.descriptor, shelf.each, shelf.left = os.dup(file.fileno()), size, places
-        finalize(shelf, os.close, shelf.descriptor)
-        return shelf
-
-    def array(self, kind: type[np.generic]) -> np.ndarray:
-        """Return the next place as an array; raise InputError if there is no room for it on the disk."""
-        first = len(self) - self.left * self.each
-        if hasattr(os, "posix_fallocate"):  # else a write would find out that the disk is full, and be killed
-            with filling():
-                os.posix_fallocate(self.descriptor, first, self.each)
-        self.left -= 1
-        return np.frombuffer(self, kind, self.each // np.dtype(kind).itemsize, first)
-
-
-_shelves: WeakValueDictionary[int, _Shelf] = WeakValueDictionary()
 
 
 def room(shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:
@@ -79,18 +45,27 @@ def room(shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:
     size = math.prod(shape) * np.dtype(kind).itemsize
     if shape[0] <= HELD or not size:
         return np.empty(shape, kind)
-    return _Shelf.opened(size, 1).array(kind).reshape(shape)
+    return np.frombuffer(_mapped(size), kind).reshape(shape)
 
 
-def column_room(rows: int) -> np.ndarray:
-    """Return int32 of shape (rows,), to be filled: one of many columns of a table, which share files.
+def column_rooms(rows: int, columns: int) -> Iterator[np.ndarray]:
+    """Yield arrays, int32 of shape (rows,), to be filled: as many as a table has columns.
 
-    See :func:`room`.
+    They lie where :func:`room` lays them, some together in a file, which goes with the last of them.
     """
-    if rows <= HELD:
-        return np.empty(rows, np.int32)
-    size = rows * np.dtype(np.int32).itemsize
-    shelf = _shelves.get(size)
-    if shelf is None or not shelf.left:
-        shelf = _shelves[size] = _Shelf.opened(size, TOGETHER)
-    return shelf.array(np.int32)
+    for first in range(0, columns, TOGETHER):
+        some = min(TOGETHER, columns - first)
+        if rows <= HELD:
+            yield from (np.empty(rows, np.int32) for _ in range(some))
+        else:
+            size = some * rows * np.dtype(np.int32).itemsize
+            yield from np.frombuffer(_mapped(size), np.int32).reshape(some, rows)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """A new temporary file of so many bytes, mapped into memory."""
+    with filling(), scratch() as file:
+        file.truncate(size)
+        if hasattr(os, "posix_fallocate"):  # else a write would find out that the disk is full, and be killed
+            os.posix_fallocate(file.fileno(), 0, size)
+        return mmap.mmap(file.fileno(), size)

@@ -1,5 +1,6 @@
 """Files in the folder for temporary ones, which have no name and go when they are closed."""
 
+import errno
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,18 +10,26 @@ from typing import IO
 from modp.base.errors import InputError
 from modp.base.output import room_for
 
+TOLD = {
+    errno.ENOENT: "let TMPDIR name a folder with room",
+    errno.EMFILE: "let processes have more files open (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "let the process have more memory (ulimit -v)",
+}
+"""What to do where a temporary file cannot be made, or mapped into memory, though there is room for it."""
+
 
 @contextmanager
 def filling() -> Iterator[None]:
     """Raise InputError, with what to do, where the block finds no room for a temporary file."""
     try:
-        folder = tempfile.gettempdir()
-    except FileNotFoundError as failure:
-        raise InputError(
-            f"no temporary file can be made ({failure.strerror}): let TMPDIR name a folder with room"
-        ) from None
-    with room_for(Path(folder)):
-        yield
+        with room_for(Path(tempfile.gettempdir())):
+            yield
+    except OSError as failure:
+        if failure.errno not in TOLD:
+            raise
+        said = f"no temporary file can be used: {failure.strerror}; {TOLD[failure.errno]}"
+        raise InputError(said) from None
 
 
 def scratch() -> IO[bytes]:

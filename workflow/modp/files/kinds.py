@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from modp.base.errors import InputError
-from modp.base.rows import column_room, row_groups
+from modp.base.rows import row_groups
 from modp.files.form import Spelling
 from modp.files.table import BLANK, Column
 
@@ -22,7 +22,7 @@ WHOLE = re.compile(r"[-+]?\d+")
 
 
 def encoded(
-    texts: Sequence[str], places: np.ndarray, own: bool = False
+    texts: Sequence[str], places: np.ndarray, into: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, Spelling]:
     """Make of texts the kinds of answers: blanks around them gone, the same ones together, empty ones out.
 
@@ -30,7 +30,7 @@ def encoded(
     ----------
     texts : m texts, some of which may be the same or empty
     places : (n,) integers, the index of each row's text, or ``BLANK``
-    own : whether ``places`` are int32 to write the new ones into
+    into : int32 (n,), to write the new places into; may be ``places``
 
     Returns
     -------
@@ -42,12 +42,15 @@ def encoded(
     bare = np.array([text.strip(AROUND) for text in raw], object)
     to, kinds = pd.factorize(bare)
     kinds = np.asarray(kinds, object)
-    spelling = _spelling(raw, bare, np.bincount(places[places != BLANK], minlength=len(raw)))
+    counts = np.zeros(len(raw) + 1, np.int64)
+    for at in row_groups(len(places)):
+        counts += np.bincount(places[at] + 1, minlength=len(counts))
+    spelling = _spelling(raw, bare, counts[1:])
     empty = np.flatnonzero(kinds == "")
     if len(empty):
         to = np.where(to == empty[0], BLANK, to - (to > empty[0]))
         kinds = np.delete(kinds, empty[0])
-    to, placed = np.append(to, BLANK), places if own else column_room(len(places))
+    to, placed = np.append(to, BLANK), np.empty(len(places), np.int32) if into is None else into
     for at in row_groups(len(places)):
         placed[at] = to[places[at]]
     return kinds, placed, spelling
@@ -103,30 +106,33 @@ def has_decimal_commas(kinds: np.ndarray, counts: np.ndarray) -> bool:
     return 2 * int(counts[numbers].sum()) >= int(counts.sum())
 
 
-def column_of_dictionary(
-    name: str, array: pa.ChunkedArray, text: Callable[[object], str] = str, dtype: str = "text"
+def column_of_values(
+    name: str,
+    values: pa.Array | pa.ChunkedArray,
+    text: Callable[[object], str],
+    dtype: str,
+    into: np.ndarray | None = None,
 ) -> tuple[Column, Spelling]:
-    """Make a column of an Arrow dictionary array; ``text`` writes one of its values."""
+    """Make a column of an Arrow array of any simple type.
+
+    Parameters
+    ----------
+    text : writes a value
+    into : as of :func:`encoded`
+    """
+    array = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     if not len(array):  # Arrow makes no empty array of some dictionaries
         return Column(name, np.array([], object), np.array([], np.int32), dtype=dtype), Spelling()
-    array = array.unify_dictionaries().combine_chunks()
+    array = array.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)
     places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)
-    values = array.dictionary.to_pylist()
-    if any(value is None for value in values):
-        lost = np.array([value is None for value in values] + [True])
+    found = array.dictionary.to_pylist()
+    if any(value is None for value in found):
+        lost = np.array([value is None for value in found] + [True])
         places = np.where(lost[places], BLANK, places)
-    kinds, places, spelling = encoded(["" if v is None else text(v) for v in values], places)
+    kinds, places, spelling = encoded(["" if v is None else text(v) for v in found], places, into)
     return Column(name, kinds, places, dtype=dtype), spelling
-
-
-def column_of_values(
-    name: str, values: pa.Array | pa.ChunkedArray, text: Callable[[object], str], dtype: str
-) -> tuple[Column, Spelling]:
-    """Make a column of an Arrow array of any simple type."""
-    chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-    return column_of_dictionary(name, chunked.dictionary_encode(), text, dtype)
 
 
 def number_text(value: object) -> str:

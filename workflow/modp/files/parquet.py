@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from modp.base.errors import InputError
+from modp.base.rows import column_rooms
 from modp.files.content import ending, honest_ending
 from modp.files.delimited import unique_names
 from modp.files.form import ParquetForm, Spelling
@@ -30,7 +31,8 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
     except (pa.ArrowException, OSError) as failure:
         raise _damaged(path, failure) from None
     made, spelling, categories, empty = [], {}, {}, list[str]()
-    for at in wanted:
+    rooms = column_rooms(file.metadata.num_rows, len(wanted))
+    for at, into in zip(wanted, rooms, strict=True):
         try:
             array = whole.column(at) if whole else file.read([schema.names[at]]).column(0)
         except (pa.ArrowException, OSError) as failure:
@@ -39,7 +41,7 @@ def read_parquet(path: Path, columns: Collection[str] | None, said: list[str]) -
             array = array.unify_dictionaries()
             if array.num_chunks:
                 categories[names[at]] = array.chunk(0).dictionary
-        column, spelled = _column(names[at], array)
+        column, spelled = _column(names[at], array, into)
         if not array.null_count and (column.places == BLANK).any() and column.dtype == "text":
             empty.append(names[at])
         made.append(column)
@@ -66,13 +68,13 @@ def _damaged(path: Path, failure: Exception) -> InputError:
     return InputError(f"{path} cannot be read as Parquet: {failure}; it may be cut short")
 
 
-def _column(name: str, array: pa.ChunkedArray) -> tuple[Column, Spelling]:
+def _column(name: str, array: pa.ChunkedArray, into: np.ndarray) -> tuple[Column, Spelling]:
     kind = array.type
     if pa.types.is_dictionary(kind):
         values, text, _ = _readable(array.cast(kind.value_type))
-        return column_of_values(name, values, text, "category")
+        return column_of_values(name, values, text, "category", into)
     values, text, dtype = _readable(array)
-    return column_of_values(name, values, text, dtype)
+    return column_of_values(name, values, text, dtype, into)
 
 
 def _readable(array: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Callable[[object], str], str]:

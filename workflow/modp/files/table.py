@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from modp.base.rows import column_room, row_groups
+from modp.base.rows import column_rooms, row_groups
 
 BLANK = -1
 """The place of an empty answer."""
@@ -88,13 +88,14 @@ def stacked(tables: Sequence[Table]) -> Table:
             raise ValueError("the tables' columns are not the same")
     columns = zip(*(table.columns for table in tables), strict=True)
     said = tuple(dict.fromkeys(line for table in tables for line in table.said))
-    return Table(tuple(_stacked(parts) for parts in columns), said)
+    rooms = column_rooms(sum(map(len, tables)), len(tables[0].columns))
+    return Table(tuple(_stacked(*some) for some in zip(columns, rooms, strict=True)), said)
 
 
-def _stacked(parts: Sequence[Column]) -> Column:
+def _stacked(parts: Sequence[Column], joined: np.ndarray) -> Column:
+    """Columns one below the other, whose places go into a given room."""
     kinds, where = np.unique(np.concatenate([part.kinds for part in parts]).astype(str), return_inverse=True)
     starts = np.cumsum([0, *(len(part.kinds) for part in parts)])
-    joined = column_room(sum(len(part.places) for part in parts))
     first = 0
     for part, start in zip(parts, starts, strict=False):
         to = np.append(where[start : start + len(part.kinds)], BLANK)

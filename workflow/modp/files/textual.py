@@ -4,6 +4,7 @@ import gzip
 import io
 import mmap
 import re
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from modp.base.errors import InputError
-from modp.base.rows import column_room
+from modp.base.rows import column_rooms
 from modp.base.scratch import filling, scratch
 from modp.files import delimited
 from modp.files.content import NAMES, REFUSED, ending, honest_ending, kind_of_head, largest_unpacked
@@ -215,14 +216,17 @@ def _table(
     names, odd = delimited.unique_names(opened.header, where)
     width = len(names)
     wanted = [at for at, name in enumerate(names) if columns is None or name in columns]
-    answers = _answers((opened, *others), width, wanted)
+    answers = _Answers(len(wanted))
+    for part in (opened, *others):
+        for batch in _parsed(part, width, wanted):
+            answers.add(batch)
     text = str(opened.rest[: delimited.QUOTES_SEEN], "utf-8", "ignore")
     quotes = _quoting(text, opened, width)
     made: list[Column] = []
     spelling: dict[str, Spelling] = {}
     commas: list[str] = []
-    for at, found in zip(wanted, answers, strict=True):
-        kinds, places, spelled = encoded(list(found.texts), found.places[: found.rows], own=True)
+    for at, (texts, places) in zip(wanted, answers.columns(), strict=True):
+        kinds, places, spelled = encoded(texts, places, into=places)
         column = Column(names[at], kinds, places)
         spelled = replace(
             spelled,
@@ -259,32 +263,35 @@ def _table(
 
 
 class _Answers:
-    """The answers of a column, taken up as they come: its different texts, and which each row has."""
+    """The answers of columns, taken up as they come: the different texts of each, and which every row has."""
 
-    def __init__(self, most: int):
-        """Make room for so many rows."""
-        self.texts: dict[str, int] = {}
-        self.places, self.rows = column_room(most), 0
+    def __init__(self, columns: int):
+        self.texts: list[dict[str, int]] = [{} for _ in range(columns)]
+        self.file = tempfile.SpooledTemporaryFile(STREAM_BLOCK, prefix="modp-")  # noqa: SIM115
+        self.batches: list[int] = []
 
-    def add(self, some: pa.DictionaryArray) -> None:
-        """Take up the next rows."""
-        of = [self.texts.setdefault(text, len(self.texts)) for text in some.dictionary.to_pylist()]
-        to, first = np.array([*of, BLANK], np.int32), self.rows
-        self.rows += len(some)
-        self.places[first : self.rows] = to[some.indices.fill_null(BLANK).to_numpy()]
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take up the next rows of the columns."""
+        places = np.empty((len(self.texts), len(batch)), np.int32)
+        for at, (texts, column) in enumerate(zip(self.texts, batch.columns, strict=True)):
+            of = [texts.setdefault(text, len(texts)) for text in column.dictionary.to_pylist()]
+            to = np.array([*of, BLANK], np.int32)
+            places[at] = to[column.indices.fill_null(BLANK).to_numpy()]
+        with filling():
+            self.file.write(places.tobytes())
+        self.batches.append(len(batch))
 
-
-def _answers(parts: Sequence[_Opened], width: int, wanted: Sequence[int]) -> list[_Answers]:
-    """The wanted columns of texts, one below the other."""
-    rows = sum(_line_ends(part.rest) + 1 for part in parts)
-    found = [_Answers(rows) for _ in wanted]
-    for part in parts:
-        for batch in _parsed(part, width, wanted):
-            for answers, column in zip(
-                found, batch.columns, strict=False
-            ):  # one is read where none is wanted
-                answers.add(column)
-    return found
+    def columns(self) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Yield, once, each column's texts, and the place among these of each row's, or ``BLANK``."""
+        size, width = np.dtype(np.int32).itemsize, len(self.texts)
+        for at, places in enumerate(column_rooms(sum(self.batches), width)):
+            row = 0
+            for rows in self.batches:
+                self.file.seek(size * (row * width + at * rows))
+                places[row : row + rows] = np.frombuffer(self.file.read(size * rows), np.int32)
+                row += rows
+            texts, self.texts[at] = self.texts[at], {}
+            yield list(texts), places
 
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -298,30 +305,27 @@ def _parsed(opened: _Opened, width: int, wanted: Sequence[int]) -> Iterator[pa.R
     if _only_line_ends(opened.rest) and (width > 1 or not opened.rest):
         return
     try:
-        yield from pyarrow.csv.open_csv(
-            _Unsplit(pa.BufferReader(opened.rest)),
-            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=opened.delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=[names[at] for at in wanted] or names[:1],
-                column_types=dict.fromkeys(names, _TEXT),
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
+        with _Unsplit(_After(opened.rest, io.BytesIO())) as source:
+            for batch in pyarrow.csv.open_csv(
+                source,
+                read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=opened.delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    include_columns=[names[at] for at in wanted] or names[:1],
+                    column_types=dict.fromkeys(names, _TEXT),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            ):
+                yield batch.select(range(len(wanted)))  # one is read where none is wanted
     except pa.ArrowInvalid as failure:
         header = len(_header_text(opened))
         delimited.require_widths(_whole_text(opened), opened.delimiter, width, opened.where, header)
         raise InputError(
             f"{opened.where} cannot be read as CSV: {failure}; is a double quote not closed?"
         ) from None
-
-
-def _line_ends(text: memoryview) -> int:
-    """How many line ends a text has, or a few more: one that two blocks share counts twice."""
-    return sum(block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") for block in _blocks(text))
 
 
 def _quotes(text: memoryview) -> int:
@@ -377,9 +381,9 @@ def _with_points(kinds: np.ndarray, spelling: Spelling) -> tuple[np.ndarray, Spe
 
 
 class _After(io.RawIOBase):
-    """A file from behind its header on: what was read with the header, then the rest."""
+    """What was read of a file already, then the rest of it."""
 
-    def __init__(self, start: bytes, file: IO[bytes]):
+    def __init__(self, start: bytes | memoryview, file: IO[bytes]):
         self.start, self.file = start, file
 
     def readable(self) -> bool:
@@ -395,16 +399,19 @@ class _After(io.RawIOBase):
 class _Unsplit(io.RawIOBase):
     """A file of which no read ends between the two characters of a line end.
 
-    Where a block ends so, Arrow loses the second one, also of an answer in quotes.
+    Where a block ends so, Arrow loses the second one, also of an answer in quotes. Once it is closed, nothing
+    is read any more: Arrow's thread may go on for a moment, and a file that lies below may be gone.
     """
 
-    def __init__(self, file: IO[bytes] | pa.NativeFile):
+    def __init__(self, file: IO[bytes] | pa.NativeFile | io.RawIOBase):
         self.file, self.held = file, b""
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
+        if self.closed:
+            return b""
         data = self.file.read(size - len(self.held))
         if self.held:
             data, self.held = self.held + data, b""
@@ -424,6 +431,11 @@ class Stream:
     delimiter: str
     encoding: str
     rest: IO[bytes]
+
+    def _utf8(self) -> IO[bytes] | pa.NativeFile:
+        if self.encoding in ("utf-8", "ascii"):
+            return self.rest
+        return pa.transcoding_input_stream(pa.PythonFile(self.rest, "r"), self.encoding, "utf8")
 
     def batches(self, names: Sequence[str], wanted: Collection[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns as texts, blank where empty, once.
@@ -446,9 +458,9 @@ class Stream:
 
         try:
             yield from pyarrow.csv.open_csv(
-                _Unsplit(self.rest),
+                _Unsplit(self._utf8()),
                 read_options=pyarrow.csv.ReadOptions(
-                    column_names=names, block_size=STREAM_BLOCK, encoding=self.encoding, use_threads=False
+                    column_names=names, block_size=STREAM_BLOCK, use_threads=False
                 ),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=keep

@@ -40,6 +40,9 @@ CLOSE = 1e-6
 LARGEST = 2.0**62
 """Whole numbers below it, with their noise, are held without overflow."""
 
+MOST_RECORDS = 1 << 31
+"""Counts above it are cut off too, so that what is computed of tables is held without overflow."""
+
 FINE = 1024
 """Scores by which a pair is chosen are whole numbers of so many parts of a record."""
 
@@ -82,9 +85,9 @@ def range_of(rho: float) -> float:
     be told apart best. These are told apart no better than normal numbers that are μ apart if that holds for
     t = ε/2, the hardest: μ is twice the normal quantile of 1 / (1 + exp(-ε/2)).
     """
-    beyond = _above(math.sqrt(2 * rho) / 2)
+    away = math.erf(math.sqrt(rho) / 2)  # the quantile's probability of μ / 2, less that of its negative
     # The latter, of zero-concentrated differential privacy, is less only for a ρ above 10.
-    return min(2 * (math.log1p(-beyond) - math.log(beyond)), math.sqrt(8 * rho))
+    return min(4 * math.atanh(away) if away < 1 else math.inf, math.sqrt(8 * rho))
 
 
 def _above(x: float) -> float:
@@ -131,8 +134,9 @@ class Account:
         sensitivity = math.nextafter(math.sqrt(squared), math.inf)
         sigma = sensitivity / math.sqrt(2 * float(rho)) * ROUNDED_UP
         times = 2 ** max(0, math.ceil(math.log2(4 * (CELLS + self._cells) / sigma)))
-        # Larger counts, which nobody has, are cut off: no message may tell of them.
-        most = int(LARGEST / times - 100 * sigma)
+        # Larger counts, which nobody has, are cut off, one by one, which brings neighbours no farther apart:
+        # no message may tell of them.
+        most = max(0, int(LARGEST / times - 100 * sigma))
         cut = times * np.clip(counts, -most, most)
         noisy = self._noise.gaussian(cut, times * sigma, times * sensitivity, rho)
         return noisy / times, sigma
@@ -191,7 +195,7 @@ class Gate(Account):
         most : records by which neighbours differ: one, or as many as are taken of a household
         """
         super().__init__(rho, noise)
-        self._counts, self.most = np.array(counts, np.int64), most
+        self._counts, self.most = np.minimum(counts, MOST_RECORDS, dtype=np.int64), most
         self._blocks = [slice(int(a), int(b)) for a, b in itertools.pairwise(block_starts)]
 
     def margins(self, rho: Fraction) -> tuple[np.ndarray, np.ndarray]:

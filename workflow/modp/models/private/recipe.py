@@ -52,7 +52,7 @@ class PrivateRecipe(Recipe, Spending):
     public_edges: bool = False
     public: str | None = None
     unit: Literal["record", "household"] = "record"
-    most: int | None = Field(default=None, ge=1)
+    most: int | None = Field(default=None, ge=1, le=20)
     noise: Literal["secret", "seeded"] = "secret"
     fitted: None = None  # its one table is of the people whom it was fitted to
 

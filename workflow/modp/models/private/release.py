@@ -19,6 +19,7 @@ from pydantic import ConfigDict
 
 from modp.base import seeds
 from modp.base.config import Strict
+from modp.base.errors import InputError
 from modp.crosstabs import pairs
 from modp.draws import balanced, exchange, fresh, sweeps
 from modp.models.private.alike import Likeness
@@ -96,6 +97,9 @@ MOST_CHANGE = 1.0
 LEARNT_EVERY = 4
 """Sweeps after which the prior is learnt anew."""
 
+MOST_NOISE = 250_000.0
+"""Standard deviation of the number of records, of which so many are drawn, up to which there is a table."""
+
 POOLED, APART = 4, 2
 """States of the chains, so many sweeps apart, among whose records those released are chosen."""
 
@@ -165,6 +169,11 @@ def release(
     seed : of everything but the noise
     threads : without influence on the result
     start : from public records, where to start; None for independent answers
+
+    Raises
+    ------
+    InputError
+        if the budget hardly says how many records there are
     """
     if len(block_starts) < 3:
         raise ValueError("pairs need at least two questions")
@@ -240,6 +249,12 @@ class _Fitting:
     def begin(self, counts: np.ndarray, sigmas: np.ndarray, start: Start | None) -> None:
         """Take up the one-way tables; start chains from them, or from a public model."""
         counts, sigmas = tied(counts, sigmas, self.excluded, self.block_starts)
+        noise = float(np.linalg.norm(sigmas[self.blocks[0]]))
+        if noise > MOST_NOISE:
+            raise InputError(
+                f"the budget is so small that the number of records is known to ± {noise:,.0f} alone: no "
+                "table comes of that; take a larger epsilon or delta, or a smaller 'most'"
+            )
         self.n = max(float(counts[self.blocks[0]].sum()), 1.0)
         self.margins = np.maximum(positive(counts, sigmas, self.n), 0.5)
         for block in self.blocks:
