@@ -292,6 +292,7 @@ class _Answers:
                 row += rows
             texts, self.texts[at] = self.texts[at], {}
             yield list(texts), places
+        self.file.close()
 
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
