@@ -1,9 +1,10 @@
 """Methods with a formal guarantee on one table, at the same budgets, with the same measures.
 
-AIM and MST of opendp[mbi] (others_dp.py, in an environment of its own) get the records' codes, the number of
-categories and the rho that (epsilon, delta) is worth; a run that takes longer than it may is stopped, and its
-row says so. Measures are those of benchmarks/private.py: d as multiples of bootstrap resamples, total
-variation distances. The table has this project's releases, which "snakemake epsilon" made, beside.
+AIM, whole and cut short, and MST of opendp[mbi] (others_dp.py, in an environment of its own) get the records'
+codes, the number of categories and the rho that (epsilon, delta) is worth; a run that takes longer than it
+may is stopped, and its row says so. Measures are those of benchmarks/private.py: d as multiples of bootstrap
+resamples, total variation distances. The table has this project's releases, which "snakemake epsilon" made,
+beside.
 
 Run by "snakemake peers_dp"; or
 python benchmarks/peers_dp.py measure mst --epsilon 1 --records R --codebook C --state S --out F
@@ -24,7 +25,7 @@ HERE = Path(__file__).parent
 MINUTES = 10.0
 READY = "ready"
 BOOTSTRAPS = 5
-NAMES = {"mst": "MST", "aim": "AIM"}
+NAMES = {"mst": "MST", "aim": "AIM", "aim_short": "AIM, cut short"}
 
 
 def measure(

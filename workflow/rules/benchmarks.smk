@@ -117,7 +117,7 @@ rule peers:
 
 # Others with a formal guarantee beside this project's, at the same budgets: snakemake peers_dp --cores 2
 PEERS_DP = f"{RESULTS}/peers_dp"
-PEER_RELEASES = {"mst": 3, "aim": 1}
+PEER_RELEASES = {"mst": 3, "aim": 1, "aim_short": 1}
 EPSILONS = [str(value) for value in PARAMS.grids.epsilons]
 
 

@@ -11,7 +11,11 @@ from modp.figures import style
 TICKS = (0.5, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 
-PEER_LINES = (("--", "white"), ("-.", "black"))
+PEER_LINES: tuple[tuple[str | tuple[int, tuple[int, ...]], str], ...] = (
+    ("--", "white"),
+    ("-.", "black"),
+    ((0, (6, 2, 1, 2, 1, 2)), "silver"),
+)
 """Of other methods in turn: their lines, and what fills their marks."""
 
 
