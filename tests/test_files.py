@@ -9,6 +9,7 @@ import resource
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import openpyxl
@@ -631,6 +632,17 @@ SHEET = [
     [2, None, 2, False, dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1), 7],
     [3, "1", None, None, None, None, "7.0"],
 ]
+
+
+def test_a_sheet_does_not_tell_when_it_was_written(tmp_path, monkeypatch):
+    table, form = read(workbook(tmp_path / "a.xlsx", SHEET))
+    moments = iter([dt.datetime(2001, 1, 1), dt.datetime(2002, 2, 2)])
+    clock = SimpleNamespace(now=lambda tz=None: next(moments))
+    monkeypatch.setattr(
+        openpyxl.writer.excel, "datetime", SimpleNamespace(datetime=clock, timezone=dt.timezone)
+    )
+    one = written_again(tmp_path / "a.xlsx", table, form).read_bytes()
+    assert written_again(tmp_path / "a.xlsx", table, form).read_bytes() == one
 
 
 def test_a_sheet_keeps_what_its_cells_are(tmp_path):

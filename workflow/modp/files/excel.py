@@ -166,6 +166,7 @@ def write_excel(path: Path, columns: Sequence[Column | None], rows: int, form: E
     """Write columns (None: blank) as a workbook of one sheet; see :func:`modp.files.write.write`."""
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.writer.excel import ExcelWriter
 
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(form.sheet)
@@ -187,7 +188,8 @@ def write_excel(path: Path, columns: Sequence[Column | None], rows: int, form: E
     stamp = datetime(2000, 1, 1)
     book.properties.created = book.properties.modified = stamp
     content = io.BytesIO()
-    book.save(content)
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as whole:
+        ExcelWriter(book, whole).write_data()  # what the book's own save does, but for the time of today
     with zipfile.ZipFile(content) as stamped, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for member in stamped.namelist():  # the time of writing would make each file another
             archive.writestr(zipfile.ZipInfo(member), stamped.read(member), zipfile.ZIP_DEFLATED)
