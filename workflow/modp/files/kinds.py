@@ -108,10 +108,10 @@ def has_decimal_commas(kinds: np.ndarray, counts: np.ndarray) -> bool:
 
 def column_of_values(
     name: str,
-    values: pa.Array | pa.ChunkedArray,
+    values: pa.ChunkedArray,
     text: Callable[[object], str],
     dtype: str,
-    into: np.ndarray | None = None,
+    into: np.ndarray,
 ) -> tuple[Column, Spelling]:
     """Make a column of an Arrow array of any simple type.
 
@@ -120,10 +120,9 @@ def column_of_values(
     text : writes a value
     into : as of :func:`encoded`
     """
-    array = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-    if not len(array):  # Arrow makes no empty array of some dictionaries
+    if not len(values):  # Arrow makes no empty array of some dictionaries
         return Column(name, np.array([], object), np.array([], np.int32), dtype=dtype), Spelling()
-    array = array.dictionary_encode().unify_dictionaries().combine_chunks()
+    array = values.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)
     places = pc.fill_null(array.indices.cast(pa.int32()), BLANK).to_numpy(zero_copy_only=False)

@@ -32,7 +32,7 @@ CENSUS_NAME = re.compile(r"(psam_|ss\d\d)[ph]")
 BLOCK = 4 << 20
 STREAM_BLOCK = 16 << 20
 LARGE = 64 << 20
-"""Bytes of a text from which on it and its columns lie in files, not in memory."""
+"""Bytes of a text from which on it lies in a file, not in memory."""
 ROWS_AT_ONCE = 50_000
 
 
