@@ -2,7 +2,8 @@
 
 AIM as it is takes hours where the budget is large. Cut short, it measures 48 tables at most if its budget is
 in equal parts (by default it begins with a part for each of sixteen tables a question), and cliques are held
-to 2 MB in the end instead of 80.
+to 2 MB in the end instead of 80. Whole or cut short, sizes and tables of its model come from graphical.py,
+since most of its time would go there; they are the same but for rounding.
 
 It runs in an environment of its own, without this package. All categories are known to all (as bounds of
 numbered bins), so that every guarantee is pure zero-concentrated differential privacy, rho; noise is secret
@@ -18,6 +19,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import graphical
 import numpy as np
 
 PAIRS = 2
@@ -91,6 +93,30 @@ def drawn(model, n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     return columns
 
 
+def quicken() -> None:
+    """Let a model of mbi take sizes and tables that it does not hold from graphical.py."""
+    import mbi
+
+    held: dict[str, object] = {}
+
+    def megabytes(domain, cliques) -> float:
+        return graphical.megabytes(dict(zip(domain.attributes, domain.shape, strict=True)), cliques)
+
+    def project(model, attrs):
+        questions = (attrs,) if isinstance(attrs, str) else tuple(attrs)
+        if held.get("model") is not model:
+            sizes = dict(zip(model.domain.attributes, model.domain.shape, strict=True))
+            arrays = {
+                clique: factor.transpose(clique).values for clique, factor in model.potentials.arrays.items()
+            }
+            held.update(model=model, tree=graphical.Tree(sizes, arrays))
+        table = held["tree"].table(questions) * float(model.total)
+        return mbi.Factor(model.domain.project(questions), table)
+
+    mbi.junction_tree.hypothetical_model_size = megabytes
+    mbi.MarkovRandomField.project = project
+
+
 def main() -> None:
     import opendp.prelude as dp
     import polars as pl
@@ -99,6 +125,7 @@ def main() -> None:
     sizes = json.loads(Path(folder, "sizes.json").read_text(encoding="utf-8"))
     codes = pl.read_csv(path)
     dp.enable_features("contrib")
+    quicken()
     budget = affordable(float(rho), len(sizes) - 1) if name == "mst" else float(rho)
     short = SHORT if name == "aim_short" else {}
     algorithm = dp.mbi.MST() if name == "mst" else dp.mbi.AIM(queries=PAIRS, **short)
