@@ -94,7 +94,12 @@ def drawn(model, n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def quicken() -> None:
-    """Let a model of mbi take sizes and tables that it does not hold from graphical.py."""
+    """Let a model of mbi take sizes and tables that it does not hold from graphical.py.
+
+    Programs compiled for models before are let go: some sixty models' are more maps of memory than Linux
+    grants a process, which ends it.
+    """
+    import jax
     import mbi
 
     held: dict[str, object] = {}
@@ -105,6 +110,7 @@ def quicken() -> None:
     def project(model, attrs):
         questions = (attrs,) if isinstance(attrs, str) else tuple(attrs)
         if held.get("model") is not model:
+            jax.clear_caches()
             sizes = dict(zip(model.domain.attributes, model.domain.shape, strict=True))
             arrays = {
                 clique: factor.transpose(clique).values for clique, factor in model.potentials.arrays.items()
