@@ -125,7 +125,10 @@ rule peer_dp:
     """Release once by one method at one ε, and measure that; stop it where it takes too long."""
     input:
         script=where.at_hand("benchmarks/peers_dp.py"),
-        scripts=[where.at_hand(f"benchmarks/{name}") for name in ("measured.py", "others_dp.py", "graphical.py")],
+        scripts=[
+            where.at_hand(f"benchmarks/{name}")
+            for name in ("measured.py", "others_dp.py", "graphical.py")
+        ],
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         state=".peers/mbi/state.txt",
