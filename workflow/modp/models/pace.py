@@ -24,6 +24,13 @@ WORSE_EARLY = 4.0
 
 MOST_HALVINGS = 10
 
+DRIFTING = 2
+"""Times in a row that shorter steps did not help, after which what grew is taken for chains that only now
+come to the distribution of their weights, unless it is more than ``RUNAWAY``."""
+
+RUNAWAY = 20.0
+"""Times the best discrepancy that no drift explains."""
+
 Verdict = Literal["worse", "good", "go on"]
 """Of a window: to go back from it, to come back to it, or neither."""
 
@@ -39,6 +46,7 @@ class Progress:
     stale : windows since the bias last fell
     best : least discrepancy so far
     scale : factor of all steps, halved at each of the ``halvings``
+    in_vain : halvings since a window was last good
     """
 
     level: int = 0
@@ -50,6 +58,7 @@ class Progress:
     best: float = math.inf
     scale: float = 1.0
     halvings: int = 0
+    in_vain: int = 0
 
     def enter(self) -> None:
         """Begin the next level."""
@@ -86,7 +95,9 @@ class Progress:
         self.windows += 1
         worse = WORSE if self.windows > BURN_IN else WORSE_EARLY
         if not discrepancy <= worse * max(self.best, 1.0):
-            return "worse"
+            if self.in_vain < DRIFTING or not discrepancy <= RUNAWAY * max(self.best, 1.0):
+                return "worse"
+            self.best, self.in_vain = discrepancy, 0
         good = False
         if self.windows >= BURN_IN:
             good = discrepancy <= self.best
@@ -97,6 +108,7 @@ class Progress:
         if not self.ended:
             self.best = min(self.best, discrepancy)
             self.ended = self.windows >= most_windows
+        self.in_vain = 0 if good else self.in_vain
         return "good" if good else "go on"
 
     def halve(self, what: str) -> None:
@@ -105,4 +117,5 @@ class Progress:
         if self.halvings > MOST_HALVINGS:
             raise FloatingPointError(f"the fit of {what} diverges at any step")
         self.scale /= 2
+        self.in_vain += 1
         self.windows = 0

@@ -202,6 +202,8 @@ def _balanced(
             drawn[own], every_bits[own] = swept, bits
     rng = seeds.generator(work.seed, "balanced", work.name)
     expected *= size / (n * every)
+    if len(model.expected):
+        expected = model.expected * (size / np.diag(model.expected)[: starts[1]].sum())
     rows = balanced.chosen(drawn, expected, size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
     key = seeds.integer(work.seed, "mended", work.name)

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -10,14 +10,23 @@ import pandas as pd
 from modp.base import devices, seeds
 from modp.base.errors import InputError
 from modp.base.progress import Progress
+from modp.crosstabs.contrasts import Tested
 from modp.crosstabs.zeros import zeros_of
 from modp.models.family import Fitted, Work
 from modp.models.stationary import matching
 from modp.models.stationary.model import Stationary
 from modp.models.stationary.recipe import NATION, StationaryRecipe
+from modp.survey.codebook import Codebook
 from modp.survey.records import Records
 
 CHECKPOINT_S = 10.0
+
+NEAR = 0.5
+"""Bias, in units of the sampling variance, that is no shortfall where a model knows its expected crosstab:
+then tables get that, and only what pairs do not say is the chains'."""
+
+MODELLED = ("", "contrasts", "table")
+"""How a triple is modelled, by :attr:`modp.crosstabs.contrasts.Tested.modelled`."""
 
 
 def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
@@ -61,7 +70,9 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
     frame = pd.DataFrame(history)
     last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
-    frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window)
+    enough = max(recipe.tolerance, NEAR) if len(model.expected) else recipe.tolerance
+    frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window, enough)
+    frame.attrs["interactions"] = interactions(model.tested, records.codebook)
     said = "; ".join(filter(None, [swept(frame, time.perf_counter() - began), frame.attrs["shortfall"]]))
     return Fitted(model, frame, as_training(frame), said)
 
@@ -77,6 +88,32 @@ def swept(history: pd.DataFrame, seconds: float) -> str:
     return f"{len(history)} sweeps in {seconds:.0f} s, bias {bias:.3f} of the sampling variance"
 
 
+def interactions(tested: Tested, codebook: Codebook) -> list[dict[str, Any]]:
+    """Return what a fit found of three-way effects, a line a triple of questions, for people and files.
+
+    Parameters
+    ----------
+    tested : from :func:`modp.models.stationary.matching.fit`
+    """
+    lines = []
+    for t, triple in enumerate(tested.triples.tolist()):
+        place, category = tested.effect[t].tolist()
+        effect = "linear"
+        if place >= 0:
+            question = codebook.questions[triple[place]]
+            effect = f"{question.name}={question.categories[category].code}"
+        lines.append(
+            dict(zip(("first", "second", "third"), (codebook.names[q] for q in triple), strict=True))
+            | {
+                "effect": effect,
+                "z": round(float(tested.z[t]), 1),
+                "misfit": round(float(tested.misfit[t]), 1),
+            }
+            | {"found": bool(tested.found[t]), "modelled": MODELLED[int(tested.modelled[t])]}
+        )
+    return lines
+
+
 class Ends(Protocol):
     """What a recipe says of when a fit ends."""
 
@@ -87,26 +124,28 @@ class Ends(Protocol):
     def most_windows(self) -> int: ...  # noqa: D102
 
 
-def shortfall(bias: np.ndarray, recipe: Ends, window: int) -> str:
-    """Return a sentence if a fit's bias stayed above its tolerance beyond noise, or nothing.
+def shortfall(bias: np.ndarray, recipe: Ends, window: int, enough: float | None = None) -> str:
+    """Return a sentence if a fit's bias stayed above what is enough beyond noise, or nothing.
 
     Parameters
     ----------
     bias : of each sweep of the last level
     window : sweeps of a window; the last two are judged, their noise by the spread from sweep to sweep, taken
         twice since sweeps are not independent
+    enough : None for the recipe's tolerance
     """
+    enough = recipe.tolerance if enough is None else enough
     last = bias[-2 * window :]
     if len(last) < 2 * window:
         return ""
     mean, error = last.mean(), 2 * last.std(ddof=1) / np.sqrt(len(last))
-    if mean - 2 * error <= recipe.tolerance:
+    if mean - 2 * error <= enough:
         return ""
     at_the_bound = len(bias) >= recipe.most_windows * window
     what = "allow it more windows (most_windows)" if at_the_bound else "it fell no more; ask fewer questions"
     return (
         f"its fit ended before it arrived: the crosstab's bias is {mean:.2f} of the sampling variance, not "
-        f"{recipe.tolerance:g}; {what}"
+        f"{enough:g}; {what}"
     )
 
 

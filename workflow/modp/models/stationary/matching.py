@@ -8,7 +8,7 @@ maximum likelihood with persistent chains (Younes, 1989; Tieleman, 2008), averag
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,13 @@ from numpy.typing import DTypeLike
 from safetensors.numpy import save_file
 
 from modp.base import checkpoint, seeds
-from modp.crosstabs import pairs, triples, weighted
+from modp.crosstabs import contrasts, pairs, triples, weighted
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
 from modp.models.pace import Progress
 from modp.models.stationary import passes, prior
+from modp.models.stationary.effects import FASTER, Effects, amplification, scores
 from modp.models.stationary.model import Stationary
 from modp.models.stationary.passes import Adam
 from modp.models.stationary.prior import Prior
@@ -52,6 +53,21 @@ MOST = 75_000
 """Records that the pseudo-likelihood passes over, where a fit only starts, and chains where a recipe names no
 number of them; at random if there are more records. With 213,000 a fit takes 0.4 of the time of one chain
 a record, and draws come as near to the true crosstab within 0.04 of a resample's distance."""
+
+TESTED, STATES = 100_000, (3, 10)
+"""Records of chains that three-way effects are tested with, from so many states of them."""
+
+AFTER = 1 << 40
+"""Numbers of the sweeps to these states, past those of all iterations."""
+
+LISTED = 20
+"""Triples of which is said that nothing was found."""
+
+SOME, TOGETHER = 5_000, 0.15
+"""Steps of all pairs together are at most so much of Newton's, as far as so many records tell."""
+
+SPLITS = 4
+"""Times that effects are told from the rest where nothing is known of the stiffness yet."""
 
 EXCHANGES = 3
 """Rounds after each sweep, of tables that are not wide."""
@@ -368,6 +384,8 @@ class _Walk:
     smooth : running mean of the chains' crosstab
     values, values_mean, values_smooth : the same for triples
     variances, values_variances : what priors have learnt, of pairs and of triples
+    effects : (K, K), of ``w`` what no prior pulls at
+    contrasts : weights of contrasts of triples, which are in ``values`` too
     """
 
     w: np.ndarray
@@ -380,6 +398,8 @@ class _Walk:
     values_smooth: np.ndarray
     variances: np.ndarray
     values_variances: np.ndarray
+    effects: np.ndarray
+    contrasts: np.ndarray
 
     def copy(self) -> _Walk:
         """Return a copy that later updates leave alone."""
@@ -391,13 +411,14 @@ class _Average:
 
     def __init__(self, walk: _Walk):
         self.w, self.c, self.values = walk.w.copy(), walk.c.copy(), walk.values.copy()
-        self.count = 0
+        self.contrasts, self.count = walk.contrasts.copy(), 0
 
     def add(self, walk: _Walk) -> None:
         self.count += 1
         self.w += (walk.w - self.w) / self.count
         self.c += (walk.c - self.c) / self.count
         self.values += (walk.values - self.values) / self.count
+        self.contrasts += (walk.contrasts - self.contrasts) / self.count
 
 
 class _Matching:
@@ -434,7 +455,11 @@ class _Matching:
         self.free = free_cells(target, model, settings.rare)
         self.held = free_cells(target, model, 0) & ~self.free
         pairs = len(self.sizes) * (len(self.sizes) - 1) // 2
-        self.pair_step = self._steps(self.target, pairs, settings.pair_step)
+        self.pairs = max(pairs, 1)
+        self.score = scores(np.diag(target), model.block_starts)
+        some = records[order[:SOME]] if len(records) else records
+        self.longest = TOGETHER * self.pairs / amplification(some, self.score, model.block_starts)
+        self.pair_step = self._steps(self.target, pairs, min(settings.pair_step, self.longest))
         self.stiff: np.ndarray | float = 0.0
         self.progress = Progress()
         self.walk = _Walk(
@@ -444,15 +469,22 @@ class _Matching:
             self.target.copy(),
             self.start.copy(),
             *np.zeros((5, 0)),
+            effects=np.zeros(target.shape),
+            contrasts=np.zeros(0),
         )
         self.prior = self._prior(target, prior.pairs_of(model.block_starts, self.free))
+        free_of_prior = settings.effects == "free" and mean is None and settings.prior != "box"
+        own = self.score if free_of_prior else np.zeros(len(self.score))
+        self.effects = Effects.of(own, self.free, self.held, model.block_starts, threads)
+        self.directions, self.tested = contrasts.NONE, contrasts.Tested()
         self._take_up(model.triples, np.zeros(0, bool))
         self.good = self.walk.copy()
 
     def run(self) -> tuple[Stationary, np.ndarray, list[Iteration]]:
         progress = self.progress
         if progress.level == 0:
-            self._rest(self.model, self.settings.settle)
+            self._shrink()
+            self._rest(self._model(self.walk), self.settings.settle)
             progress.best = self._judged()[0]
         while not progress.ended or progress.level < len(self.levels):
             if progress.ended:
@@ -461,18 +493,43 @@ class _Matching:
             if self.keep:
                 self.keep(self._state())
         self._settle_average()
-        model = self._model(self.average, np.float32)
+        model = replace(self._model(self.average, np.float32), tested=self.tested)
         self._rest(model, self.settings.settle)
         return model, self.walk.chains[np.argsort(self.order)], self.history
 
+    def _shrink(self) -> None:
+        """Begin near what a prior leaves of the start's weights, each cell by itself."""
+        if not self.prior or self.prior.kind == "box":
+            return
+        walk, information = self.walk, self.target / self.share + 0.5
+        for _ in range(SPLITS):
+            self._learn()
+        rest = self._own(walk.w) - walk.effects
+        stiffness = np.where(self.free, self.prior.stiffness(rest), 0.0)
+        rest *= information / (information + stiffness)
+        walk.w = self._whole(walk.effects + rest)
+
     def _settle_average(self) -> None:
-        """Leave at zero what a prior kept there in the end, which an average seldom does."""
-        if self.prior:
-            self.average.w = self._whole(
-                self.prior.settled(self._own(self.average.w), self._own(self.walk.w))
-            )
+        """Leave at zero what a prior kept there in the end; note the expected crosstab.
+
+        Where the fit ends, the expected count of a pair is its true one less the pull on its weight. That is
+        known without the noise, and the slow drift, of chains.
+        """
+        average = self.average
         if self.triple_prior:
-            self.average.values = self.triple_prior.settled(self.average.values, self.walk.values)
+            average.values = self.triple_prior.settled(average.values, self.walk.values)
+        if not self.prior:
+            return
+        own = self.prior.settled(self._own(average.w), self._own(self.walk.w))
+        effects = self.walk.effects
+        for _ in range(SPLITS):
+            own, gained, effects = self.effects.split(own, self.prior.stiffness(own - effects))
+            average.c += gained
+        average.w = self._whole(own)
+        if self.prior.kind != "box" and not self.held.any():
+            rest = own - effects
+            expected = self.target / self.share - self.prior.pull(rest, 0 * rest)
+            self.model = replace(self.model, expected=np.maximum(expected, 0).astype(np.float32))
 
     def resume(self, state: State) -> None:
         """Take up the fit where ``state`` was kept."""
@@ -480,6 +537,8 @@ class _Matching:
         def part(prefix: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(prefix): v for k, v in state.arrays.items() if k.startswith(prefix)}
 
+        self.directions = contrasts.Directions(**part("directions."))
+        self.tested = contrasts.Tested(**part("tested."))
         self._take_up(**part("triples."))
         self.walk, self.good = _Walk(**part("walk.")).copy(), _Walk(**part("good.")).copy()
         self.average.count = state.facts["averaged"]
@@ -492,6 +551,8 @@ class _Matching:
     def _state(self) -> State:
         parts = {"walk": vars(self.walk), "good": vars(self.good)}
         parts["average"] = {"w": self.average.w, "c": self.average.c, "values": self.average.values}
+        parts["average"]["contrasts"] = self.average.contrasts
+        parts |= {"directions": vars(self.directions), "tested": vars(self.tested)}
         parts["triples"] = {"chosen": self.model.triples, "free": self.free_cells}
         arrays = {f"{part}.{name}": v.copy() for part, values in parts.items() for name, v in values.items()}
         facts = {
@@ -506,7 +567,7 @@ class _Matching:
         return None if kind == "none" else Prior.of(kind, target, group)
 
     def _rest(self, model: Stationary, sweeps: int) -> None:
-        self._pull(model.w, model.values)
+        self._pull(self._own(model.w) - self.walk.effects, self._cells(self.walk))
         for _ in range(sweeps):
             self._sweep(model, 0, 0.0)
 
@@ -547,25 +608,30 @@ class _Matching:
         for number in range(self.settings.window):
             if number % LEARNT_EVERY == 0:
                 self._learn()
-            self._pull(self.walk.w, self.walk.values)
+            self._pull(self._own(self.walk.w) - self.walk.effects, self._cells(self.walk))
             self._update(*self._sweep(self._model(self.walk), level, step), step)
             self.average.add(self.walk)
         return self._judged()
 
     def _learn(self) -> None:
-        """Learn the priors anew, and centre the weights of pairs."""
+        """Tell effects of pairs from what a prior pulls at, and learn the priors anew."""
         walk = self.walk
         if self.prior:
             own = self._own(walk.w)
-            stiffness = self.prior.stiffness(own)
-            own, gained = prior.centred(own, stiffness, self.free, self.held, self.model.block_starts)
+            for _ in range(1 if walk.effects.any() else SPLITS):
+                stiffness = self.prior.stiffness(own - walk.effects)
+                own, gained, walk.effects = self.effects.split(own, stiffness)
+                walk.c += gained
             walk.w = self._whole(own)
-            walk.c += gained
-            self.prior.learn(own)
+            self.prior.learn(own - walk.effects)
             walk.variances = self.prior.variances
         if self.triple_prior:
-            self.triple_prior.learn(walk.values)
+            self.triple_prior.learn(self._cells(walk))
             walk.values_variances = self.triple_prior.variances
+
+    def _cells(self, weights: _Walk | _Average) -> np.ndarray:
+        """Weights of triples' cells without their contrasts, which no prior pulls at."""
+        return weights.values - self.directions.along(weights.contrasts, len(weights.values))
 
     def _recall(self) -> None:
         """Let the priors be what they were when the walk was here."""
@@ -574,16 +640,15 @@ class _Matching:
         if self.triple_prior:
             self.triple_prior.variances = self.walk.values_variances
 
-    def _pull(self, w: np.ndarray, values: np.ndarray) -> None:
+    def _pull(self, rest: np.ndarray, cells: np.ndarray) -> None:
         """Note what weights miss of the target because priors pull at them, in the chains' records."""
         walk = self.walk
         if self.prior:
-            own = self._own(w)
-            stiffness = self.prior.stiffness(own)
-            self.pulled = self.share * self.prior.pull(own, walk.mean / self.share, stiffness)
+            stiffness = self.prior.stiffness(rest)
+            self.pulled = self.share * self.prior.pull(rest, walk.mean / self.share, stiffness)
             self.stiff = self.share * stiffness
         if self.triple_prior:
-            self.pulled_cells = self.share * self.triple_prior.pull(values, walk.values_mean / self.share)
+            self.pulled_cells = self.share * self.triple_prior.pull(cells, walk.values_mean / self.share)
 
     def _judged(self) -> tuple[float, float]:
         lines = self.history[-self.settings.window :]
@@ -650,19 +715,38 @@ class _Matching:
             self.settings.momentum,
             self.threads,
         )
-        walk.w = self._whole(self._held_back(self.prior, own, moved, walk.mean))
+        moved = self._held_back(self.prior, own, moved, walk.mean)
+        if self.prior:
+            gained = self._effects_gain(margins, step)
+            moved += gained
+            walk.effects = walk.effects + gained
+        walk.w = self._whole(moved)
         walk.c += (step * self.settings.margin_step) * margins
         self._update_triples(cells, step)
 
+    def _effects_gain(self, margins: np.ndarray, step: float) -> np.ndarray:
+        """What weights gain by a step of their effects, (K, K)."""
+        walk, settings = self.walk, self.settings
+        seen = np.maximum(self.target, walk.smooth)
+        found, size = self.effects.gradient(walk.mean, margins, self.target, seen)
+        steps = self._steps(size, self.pairs, min(FASTER * settings.pair_step, self.longest))
+        return self.effects.spread(step * steps * found / (size + settings.damping))
+
     def _update_triples(self, cells: np.ndarray, step: float) -> None:
-        walk = self.walk
+        walk, settings = self.walk, self.settings
         walk.values_smooth += 0.1 * (cells - walk.values_smooth)
-        walk.values_mean += (1 - self.settings.momentum) * (self.target_cells - cells - walk.values_mean)
-        seen = np.maximum(self.target_cells, walk.values_smooth) + self.settings.damping
-        seen += self._stiffness(self.triple_prior, walk.values)
+        walk.values_mean += (1 - settings.momentum) * (self.target_cells - cells - walk.values_mean)
+        count = np.maximum(self.target_cells, walk.values_smooth)
+        seen = count + settings.damping + self._stiffness(self.triple_prior, self._cells(walk))
         cells = (walk.values_mean - self.pulled_cells) / seen
         moved = walk.values + step * np.where(self.free_cells, self.triple_step * cells, 0)
         walk.values = self._held_back(self.triple_prior, walk.values, moved, walk.values_mean)
+        if len(self.directions):
+            size = self.directions.sums(count, power=2) + settings.damping
+            together = min(FASTER * settings.triple_step / len(self.directions), settings.most_pair_step)
+            change = step * together * self.directions.sums(walk.values_mean) / size
+            walk.contrasts = walk.contrasts + change
+            walk.values = walk.values + self.directions.along(change, len(walk.values))
 
     def _own(self, w: np.ndarray) -> np.ndarray:
         """What a prior pulls at: the weights, without those that it pulls to."""
@@ -690,14 +774,47 @@ class _Matching:
         )
 
     def _choose_triples(self) -> None:
+        """Give weights to the triples that pairs explain least.
+
+        All cells of those whose tables misfit; with a prior, where one contrast says it, that alone.
+        """
         every = triples.every(len(self.sizes))
         every = every[self.sizes[every].prod(axis=1) <= MOST_CELLS]
         worst = np.concatenate([self._misfit(part) for part in triples.parts(every, self.sizes)])
-        chosen = np.sort(np.argsort(-worst, kind="stable")[: self.settings.triples])
-        chosen = every[chosen[worst[chosen] > SURE]]
-        if len(chosen):
-            self._take_up(chosen, np.maximum(*self._true_and_found(chosen)) >= triples.FEWEST)
-            self.progress.best = math.inf
+        misfit = {tuple(map(int, triple)): float(by) for triple, by in zip(every, worst, strict=True)}
+        tests = self._tests() if self.prior else []
+        found = contrasts.found(tests, self.sizes)
+        evidence = {triple: by for triple, by in misfit.items() if by > SURE}
+        for contrast in found:
+            excess = (contrast.z**2 - 1) / math.sqrt(2)  # as misfit is counted, of one cell
+            evidence[contrast.triple] = max(evidence.get(contrast.triple, 0.0), excess)
+        falling = sorted(evidence, key=lambda triple: (-evidence[triple], triple))
+        kept = sorted(falling[: self.settings.triples])
+        self.tested = _tested(tests, misfit, falling, kept)
+        if not kept:
+            return
+        chosen = np.array(kept, np.int64)
+        free = np.maximum(*self._true_and_found(chosen)) >= triples.FEWEST
+        tables = np.array([misfit[triple] > SURE for triple in kept])
+        free &= np.repeat(tables, np.diff(triples.ends(chosen, self.sizes)))
+        of_kept = [contrast for contrast in found if contrast.triple in set(kept)]
+        self.directions = contrasts.Directions.of(of_kept, chosen, self.sizes)
+        self._take_up(chosen, free)
+        self.progress.best = math.inf
+
+    def _tests(self) -> list[contrasts.Test]:
+        """Tests of three-way effects in the chains, of the triples where these are largest."""
+        model, chains, drawn = self._model(self.walk), self.walk.chains, []
+        for number in range(int(np.clip(TESTED // len(chains), *STATES))):
+            chains = model.step(chains, self.seed, AFTER + number, self.threads, gpu=self.gpu).codes
+            drawn.append(chains)
+        codes, starts = np.concatenate(drawn), self.model.block_starts
+        n = len(self.records) if self.weights is None else float(self.weights.sum())
+        arguments = (self.records, codes, self.score, starts, self.weights, self.threads)
+        some = contrasts.candidates(*arguments)
+        some = some[self.sizes[some].prod(axis=1) <= MOST_CELLS]
+        counted = self._true_three_way(some), self._three_way(codes, some)
+        return contrasts.tested(some, *counted, n, len(codes), self.score, starts)
 
     def _three_way(self, codes: np.ndarray, some: np.ndarray) -> np.ndarray:
         if self.gpu is None:
@@ -733,10 +850,34 @@ class _Matching:
         self.triple_step = self._steps(self.target_cells, len(chosen), self.settings.triple_step)
         walk = self.walk
         walk.values, walk.values_mean = np.zeros((2, len(free)))
+        walk.contrasts = np.zeros(len(self.directions))
         walk.values_smooth = self.target_cells.copy()
         if self.prior and self.triple_prior:
             walk.variances, walk.values_variances = self.prior.variances, self.triple_prior.variances
         self.average = _Average(walk)
+
+
+def _tested(
+    tests: Sequence[contrasts.Test],
+    misfit: Mapping[contrasts.Triple, float],
+    found: Sequence[contrasts.Triple],
+    kept: Sequence[contrasts.Triple],
+) -> contrasts.Tested:
+    """Say of triples what was found: of those ``found``, in falling order, and as many others."""
+    strongest = {tuple(map(int, test.triple)): test.strongest for test in tests}
+    others = sorted(strongest, key=lambda triple: -abs(strongest[triple][0]))
+    listed = list(dict.fromkeys([*found, *others[: LISTED + len(found)]]))
+    z, effect = (
+        zip(*(strongest.get(t, (math.nan, (-1, -1))) for t in listed), strict=True) if listed else ((), ())
+    )
+    return contrasts.Tested(
+        np.array(listed, np.int64).reshape(-1, 3),
+        np.array(effect, np.int64).reshape(-1, 2),
+        np.array(z, float),
+        np.array([misfit[triple] for triple in listed], float),
+        np.arange(len(listed)) < len(found),
+        np.array([(triple in set(kept)) * (1 + (misfit[triple] > SURE)) for triple in listed], np.int64),
+    )
 
 
 def _mean(values: np.ndarray) -> float:

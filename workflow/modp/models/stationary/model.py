@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 
 from modp.base import seeds
 from modp.base.errors import InputError
+from modp.crosstabs.contrasts import Tested
 from modp.draws import exchange, possible, sweeps
 from modp.survey import where
 from modp.survey.codebook import Codebook
@@ -31,7 +32,7 @@ from modp.survey.records import Records
 if TYPE_CHECKING:
     import torch
 
-ARRAYS = ("w", "c", "excluded", "strength", "triples", "values")
+ARRAYS = ("w", "c", "excluded", "strength", "triples", "values", "expected")
 """What a model's file holds of it."""
 
 
@@ -47,6 +48,8 @@ class Stationary:
     strength : float64 (Q, Q), how strongly questions are linked in the true records
     triples : int64 (T, 3), triples of questions with weights of their own
     values : float32, those weights, in the order of :func:`modp.crosstabs.triples.counts`
+    expected : float32 (K, K), the crosstab that it has, where the fit knows that; else of shape (0, 0)
+    tested : what its fit found of three-way effects; not in its file
     """
 
     w: np.ndarray
@@ -57,6 +60,8 @@ class Stationary:
     strength: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     triples: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
     values: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
+    expected: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    tested: Tested = field(default_factory=Tested, repr=False)
 
     @cached_property
     def tables(self) -> sweeps.Tables:
@@ -86,7 +91,8 @@ class Stationary:
 
     def restricted(self, allowed: np.ndarray) -> Stationary:
         """Return the distribution of those records alone whose answers are all allowed: bool (K,)."""
-        return replace(self, excluded=possible.without(self.excluded, self.block_starts, allowed))
+        excluded = possible.without(self.excluded, self.block_starts, allowed)
+        return replace(self, excluded=excluded, expected=np.zeros((0, 0), np.float32))
 
     def given(self, allowed: np.ndarray, codebook: Codebook) -> Stationary:
         """Return the distribution of those records alone whose answers are all allowed: bool (K,).
@@ -172,6 +178,8 @@ class Stationary:
         values = {"w": self.w, "c": self.c, "excluded": self.excluded, "strength": self.strength}
         if len(self.triples):
             values |= {"triples": self.triples, "values": self.values}
+        if len(self.expected):
+            values["expected"] = self.expected
         facts = {"codebook": codebook.digest, "exchanges": self.exchanges}
         # One entry, since safetensors writes several in an order that differs from run to run.
         save_file(values | dict(more or {}), path, metadata={"modp": json.dumps(facts)})

@@ -31,7 +31,10 @@ class StationaryRecipe(Recipe):
     A ``prior`` keeps weights small, so that the model does not repeat its own records' noise and comes nearer
     to the population: ``student`` and ``gaussian`` learn for each pair of questions how strong it is (the
     first lets single weights be large), ``common`` for all together, ``box`` leaves cells within one standard
-    deviation without a weight; with ``none`` the crosstab is the records' own. A pair of answers that fewer
+    deviation without a weight; with ``none`` the crosstab is the records' own. Effects are ``free`` of the
+    prior: the mean of each question, by the order of its categories, given each category of another stays the
+    records' own, and only what is left is kept small; ``shrunk`` pulls at all (as it is with ``toward`` and
+    ``box``). A pair of answers that fewer
     than ``rare`` records give has no weight of its own. With ``weighted`` the crosstab to reproduce is that
     of the survey weights (``weight`` in the dataset YAML), and all records drawn stand for as many people.
     ``zeros`` is as in the run's parameters, where this model is to differ.
@@ -52,6 +55,7 @@ class StationaryRecipe(Recipe):
     chains: int | None = Field(default=None, ge=100)
     triples: int = Field(default=200, ge=0)
     prior: Kind = "none"
+    effects: Literal["free", "shrunk"] = "free"
     rare: int = Field(default=0, ge=0)
     weighted: bool = False
     zeros: Zeros | None = None
@@ -66,7 +70,7 @@ class StationaryRecipe(Recipe):
         return self
 
 
-POPULATION = StationaryRecipe(prior="student", zeros="likely", triples=0)
+POPULATION = StationaryRecipe(prior="student", zeros="likely")
 """The model nearest to the people whom the sample stands for."""
 
 IN_ONE_COMMAND = POPULATION.model_copy(update={"chains": 10_000})

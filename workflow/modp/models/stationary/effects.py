@@ -1,0 +1,216 @@
+"""Effects of pairs of questions on which no prior pulls: what is linear in the ordered categories.
+
+A prior that pulls every cell's weight to zero also pulls at what many cells say together: how the mean of
+one question moves from category to category of another. Here a weight is w_ij = a_i + b_j + s_i v_j + u_i
+t_j + r_ij in the block of two questions, with scores u, v of their categories (the row and column effects of
+Goodman's association model, 1979), and the prior is on r alone. a and b are the categories' own. So where
+the fit ends, the mean score of either question given each category of the other is the records' own, and r
+holds what is left.
+
+Of a pair with a question of two categories nothing is left for the prior.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modp.base.loops import compiled, in_threads
+from modp.crosstabs.cells import question_of
+
+ROUNDS = 4
+"""Times that rows and columns are fitted in turn."""
+
+SINGULAR = 1e-9
+"""Scores of cells whose weighted variance is below so much of their mean square are all alike."""
+
+ROWS = 64
+"""Categories that a thread takes at a time."""
+
+COMPONENTS = 3
+"""Principal components that are looked at for what questions have in common."""
+
+FASTER = 3.0
+"""Steps of effects, in those of single cells of as many records. They are means of many cells."""
+
+
+def scores(counts: np.ndarray, block_starts: np.ndarray) -> np.ndarray:
+    """Return each category's score: its place in the question, centred and scaled by the margins, (K,).
+
+    A blank has the place that it has among the categories. Scored as no place on the scale it leaves to the
+    prior how often a question is answered at all.
+
+    Parameters
+    ----------
+    counts : (K,), records that give each answer; a question that all answer alike has scores of zero
+    """
+    starts, question = np.asarray(block_starts[:-1]), question_of(block_starts)
+    place = (np.arange(len(counts)) - starts[question]).astype(float)
+    n = np.maximum(np.add.reduceat(counts, starts), 1e-12)
+    centred = place - (np.add.reduceat(counts * place, starts) / n)[question]
+    spread = np.sqrt(np.add.reduceat(counts * centred**2, starts) / n)[question]
+    return np.divide(centred, spread, out=np.zeros(len(counts)), where=spread > 0)
+
+
+def amplification(codes: np.ndarray, score: np.ndarray, block_starts: np.ndarray) -> float:
+    """Return by how much steps of all pairs' effects add up along what questions share, at least 1.
+
+    With u a principal component of the scores, it is the variance of the sum of u_q u_r s_q s_r over pairs of
+    questions, as a multiple of what it would be were the products uncorrelated; of the first three components
+    the greatest. A step of each pair by itself, as long as Newton's, is so many times too long together.
+
+    Parameters
+    ----------
+    codes : (n, Q), of at most so many records as are needed to estimate a variance
+    """
+    s = score[codes + np.asarray(block_starts[:-1])]
+    _, vectors = np.linalg.eigh(s.T @ s)
+    found = [1.0]
+    for u in vectors.T[: -1 - COMPONENTS : -1]:
+        squares = (s * u) ** 2
+        own = squares.sum(axis=1)
+        apart = ((own**2 - (squares**2).sum(axis=1)) / 2).mean()
+        found.append(float((((s @ u) ** 2 - own) / 2).var() / apart) if apart > 0 else 1.0)
+    return max(found)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Which effects of pairs are free of a prior.
+
+    score : (K,), zeros where nothing is to be free
+    free : bool (K, K), cells that have weights
+    movable : bool (K, Q), rows of a pair's block of which no weight is held at zero
+    block_starts : int64 (Q + 1,)
+    """
+
+    score: np.ndarray
+    free: np.ndarray
+    movable: np.ndarray
+    block_starts: np.ndarray
+    threads: int = 1
+
+    @staticmethod
+    def of(
+        score: np.ndarray, free: np.ndarray, held: np.ndarray, block_starts: np.ndarray, threads: int
+    ) -> "Effects":
+        """Return the effects of categories with these scores.
+
+        Parameters ---------- free, held : bool (K, K), symmetric: cells that have weights, and possible ones
+        whose weights stay zero
+        """
+        starts = np.asarray(block_starts, np.int64)
+        movable = ~np.logical_or.reduceat(held, starts[:-1], axis=1)
+        return Effects(score, free, movable, starts, threads)
+
+    def split(self, weights: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the categories' own weights out of those of pairs, and tell the effects from the rest.
+
+        The parts are those that leave the least for a prior of this stiffness to pull at: the sum over cells
+        of stiffness times rest squared is least.
+
+        Parameters
+        ----------
+        weights, stiffness : float64 (K, K), symmetric
+
+        Returns
+        -------
+        weights : (K, K), without the categories' own
+        gained : (K,), what is to be added to the categories' weights
+        effects : (K, K), of these weights what no prior pulls at
+        """
+        stiff = np.where(self.free, stiffness, 0.0)
+        rest, own = weights.copy(), np.zeros(self.movable.shape)
+        starts, questions = self.block_starts, len(self.block_starts) - 1
+
+        def work(q: int) -> None:
+            _split(rest, own, stiff, self.score, self.movable, starts, q, ROUNDS, SINGULAR)
+
+        in_threads(work, range(questions), self.threads)
+        between = own[:, question_of(starts)]
+        centred = np.where(self.free, weights - between - between.T, weights)
+        effects = np.where(self.free, centred - _mirrored(rest), 0.0)
+        return centred, own.sum(axis=1), effects
+
+    def gradient(
+        self, missing: np.ndarray, margins: np.ndarray, target: np.ndarray, seen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradient of each category's effect on each question, and its information, (K, Q) both.
+
+        Parameters
+        ----------
+        missing, target, seen : (K, K), counts: missing in the chains, wanted, and what a step is measured by
+        margins : (K,), relative discrepancies of the categories, which are not the pairs' to mend
+        """
+        found, size = np.zeros((2, *self.movable.shape))
+        arrays = missing, margins, target, seen, self.free, self.score, self.block_starts
+
+        def work(first: int) -> None:
+            _gradient(*arrays, first, first + ROWS, found, size)
+
+        in_threads(work, range(0, len(self.score), ROWS), self.threads)
+        return found, size
+
+    def spread(self, change: np.ndarray) -> np.ndarray:
+        """Return what weights gain where categories' effects change by (K, Q): (K, K)."""
+        part = change[:, question_of(self.block_starts)] * self.score
+        return np.where(self.free, part + part.T, 0.0)
+
+
+def _mirrored(upper: np.ndarray) -> np.ndarray:
+    """A symmetric matrix of what stands above the diagonal."""
+    above = np.triu(upper, 1)
+    return above + above.T
+
+
+@compiled
+def _split(rest, own, stiff, score, movable, starts, q, rounds, singular):
+    """Fit the blocks of question q and each later one; see :meth:`Effects.split`."""
+    for r in range(q + 1, len(starts) - 1):
+        for _ in range(rounds):
+            for i in range(starts[q], starts[q + 1]):
+                if movable[i, r]:
+                    s0 = s1 = s2 = b0 = b1 = 0.0
+                    for j in range(starts[r], starts[r + 1]):
+                        k = stiff[i, j]
+                        s0 += k
+                        s1 += k * score[j]
+                        s2 += k * score[j] * score[j]
+                        b0 += k * rest[i, j]
+                        b1 += k * rest[i, j] * score[j]
+                    if s0 > 0:
+                        det = s0 * s2 - s1 * s1
+                        slope = (s0 * b1 - s1 * b0) / det if det > singular * s0 * s2 else 0.0
+                        level = (b0 - slope * s1) / s0
+                        own[i, r] += level
+                        for j in range(starts[r], starts[r + 1]):
+                            rest[i, j] -= level + slope * score[j]
+            for j in range(starts[r], starts[r + 1]):
+                if movable[j, q]:
+                    s0 = s1 = s2 = b0 = b1 = 0.0
+                    for i in range(starts[q], starts[q + 1]):
+                        k = stiff[i, j]
+                        s0 += k
+                        s1 += k * score[i]
+                        s2 += k * score[i] * score[i]
+                        b0 += k * rest[i, j]
+                        b1 += k * rest[i, j] * score[i]
+                    if s0 > 0:
+                        det = s0 * s2 - s1 * s1
+                        slope = (s0 * b1 - s1 * b0) / det if det > singular * s0 * s2 else 0.0
+                        level = (b0 - slope * s1) / s0
+                        own[j, q] += level
+                        for i in range(starts[q], starts[q + 1]):
+                            rest[i, j] -= level + slope * score[i]
+
+
+@compiled
+def _gradient(missing, margins, target, seen, free, score, starts, first, last, found, size):
+    """Gradient and information of the effects of some categories; see :meth:`Effects.gradient`."""
+    for i in range(first, min(last, len(score))):
+        for q in range(len(starts) - 1):
+            top = bottom = 0.0
+            for j in range(starts[q], starts[q + 1]):
+                if free[i, j]:
+                    top += score[j] * (missing[i, j] - target[i, j] * (margins[i] + margins[j]))
+                    bottom += score[j] * score[j] * seen[i, j]
+            found[i, q], size[i, q] = top, bottom
