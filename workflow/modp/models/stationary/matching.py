@@ -468,7 +468,11 @@ class _Matching:
             np.zeros(target.shape),
             self.target.copy(),
             self.start.copy(),
-            *np.zeros((5, 0)),
+            values=np.zeros(0),
+            values_mean=np.zeros(0),
+            values_smooth=np.zeros(0),
+            variances=np.zeros(0),
+            values_variances=np.zeros(0),
             effects=np.zeros(target.shape),
             contrasts=np.zeros(0),
         )
