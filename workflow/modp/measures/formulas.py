@@ -4,13 +4,14 @@ They are computed in :mod:`modp.measures.analyses`. Nothing heavy is imported.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from modp.base.config import Strict
 from modp.base.errors import InputError, did_you_mean
+from modp.survey.questions import QuestionSet
 
 WORD = re.compile(r"""'[^']*'|"[^"]*"|(?<![\w.])[A-Za-z_]\w*(?!\w)""")
 """A text in quotes, or a name that is no attribute of another."""
@@ -79,33 +80,32 @@ def _require_brackets(text: str) -> None:
         raise ValueError(f"{text!r}: the bracket {open_ones[-1]} is not closed")
 
 
-def wanted(
-    analyses: Collection[Analysis], question_set: str, all_names: Collection[str], names: Collection[str]
-) -> list[Analysis]:
+def wanted(analyses: Iterable[Analysis], whole: QuestionSet, fitted: QuestionSet) -> list[Analysis]:
     """Return the analyses that can be made of a data set.
 
     Those of another question set, or of a question that the data set leaves out, are passed over.
 
     Parameters
     ----------
-    question_set : its name
-    all_names, names : of its questions, and of those that the data set does not leave out
+    whole, fitted : the data set's question set, and as the data set wants it
 
     Raises
     ------
     InputError
         if one names what is no question
     """
+    there = [question.name for question in fitted.questions]
+    known = {*there, *(question.name for question in whole.questions)}
     found = []
     for analysis in analyses:
-        if analysis.question_set not in (None, question_set):
+        if analysis.question_set not in (None, whole.name):
             continue
         for name in analysis.questions:
-            if name not in all_names and name not in names:
+            if name not in known:
+                near = did_you_mean(name, sorted(known))
                 raise InputError(
-                    f"analyses: {analysis.name}: there is no question {name!r} in {question_set!r}"
-                    f"{did_you_mean(name, all_names)}"
+                    f"analyses: {analysis.name}: there is no question {name!r} in {whole.name!r}{near}"
                 )
-        if set(analysis.questions) <= set(names):
+        if set(analysis.questions) <= set(there):
             found.append(analysis)
     return found

@@ -79,6 +79,7 @@ NEEDS = {
     "releases": Need(800, 120, 1000),
     "weigh": Need(600, 80, 1000),
     "estimate": Need(700, 150, 100),
+    "utility": Need(1000, 150, 100, (20, 2, 2)),
     "tables": Need(800, 60, 1500),
     "repeat": Need(1000, 120, 2000, (60, 60, 300)),
     "listed": Need(500, 2),

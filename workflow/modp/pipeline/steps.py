@@ -44,6 +44,7 @@ STEPS = {
     "releases": Step("attack several tables of one row together", ("load", "instances", "draw")),
     "weigh": Step("compare every row's weighted crosstab with the true one"),
     "estimate": Step("make the estimates that a user would publish, from every row"),
+    "utility": Step("try rows as learners and analysts would: tell them apart, learn from them, regress"),
     "frontier": Step("trace a model's fidelity against privacy", ("load", "curve")),
     "mixing": Step("follow a model's chains", ("load", "chains")),
     "epsilon": Step("trace a private model's fidelity along epsilon"),

@@ -95,7 +95,7 @@ def analyses_table(estimated: pd.DataFrame) -> pd.DataFrame:
             "held_error": held[1],
             "off": off,
             "off_held": off_held,
-            "overlap": overlap(*sample, *own, z=CERTAINTY),
+            "overlap": overlap(sample[0], sample[1], own[0], own[1], CERTAINTY),
             "agrees": _signs(own) == _signs(sample),
         }
         parts.append(part.reset_index().assign(**found))
