@@ -1,12 +1,13 @@
 """The steps of the pipeline one after the other in this process, for one table: what ``synthesize`` runs."""
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,21 +118,25 @@ def run(alone: Alone) -> None:
 
         done(_coded(alone))
         # The ideal is measured beside the fit, which does not keep two cores busy.
-        beside = measured_beside(_measured(alone, BOOTSTRAP, alone.at("bootstrap.parquet"), {}))
-        try:
+        with beside("measure", _measured(alone, BOOTSTRAP, alone.at("bootstrap.parquet"), {})):
             done(_drawn(alone))
-        finally:
-            said, _ = beside.communicate()
-        if beside.returncode:
-            raise RuntimeError(f"measuring the bootstrap failed:\n{said}")
+        with beside("utility", _tried(alone)):
+            done(_attacked(alone))
         done(_reported(alone))
         bar.set_description_str("done")
 
 
-def measured_beside(arguments: Mapping[str, Any]) -> "subprocess.Popen[str]":
-    """Start the step ``measure`` in a process of its own."""
-    command = [sys.executable, "-m", "modp", "measure", *words_of(arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@contextlib.contextmanager
+def beside(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Run a step in a process of its own beside the block; raise RuntimeError if it fails."""
+    command = [sys.executable, "-m", "modp", name, *words_of(arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield
+    finally:
+        said, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"the step {name} failed:\n{said}")
 
 
 def step(name: str, arguments: Mapping[str, Any], log: Log) -> None:
@@ -175,8 +180,12 @@ def _drawn(alone: Alone) -> Iterable[Step]:
     made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": IN_ONE_COMMAND.family}
     yield "drawing synthetic records", "draw", {**work, **made}
     yield "drawing answers inside their categories", "values", _values(alone)
-    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": at("privacy.parquet")}
-    measured = _measured(alone, row, at("synthetic.parquet"), of_model)
+
+
+def _attacked(alone: Alone) -> Iterable[Step]:
+    row, weights = f"{MODEL}/{ROW}", {"weights": alone.at("model.safetensors")}
+    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": alone.at("privacy.parquet")}
+    measured = _measured(alone, row, alone.at("synthetic.parquet"), of_model)
     yield "measuring the synthetic records", "measure", measured
 
 
@@ -231,6 +240,17 @@ def _measured(alone: Alone, row: str, drawn: Path, of_model: Mapping[str, Any]) 
     return {**coded, **compared, **of_model, "seed": alone.seed, "zeros": ZEROS, **files}
 
 
+def _tried(alone: Alone) -> dict[str, Any]:
+    at = alone.at
+    return {
+        **_sources(alone),
+        **{"records": at("records.parquet"), "codebook": at("codebook.json")},
+        **{"holdout": at("holdout.parquet"), "rows": f"{MODEL}/{ROW}"},
+        **{"synthetic": at("synthetic.parquet"), "raw": at("values.parquet")},
+        **{"out": at("utility.parquet"), "estimates": at("analyses.parquet")},
+    }
+
+
 def _weighed(alone: Alone) -> dict[str, Any]:
     at = alone.at
     return {
@@ -251,6 +271,7 @@ def _summed_up(alone: Alone) -> dict[str, Any]:
         **{"dataset": alone.dataset, "seed": alone.seed, "folder": at("tables"), "run": alone.parameters},
         **{"parameters": at("parameters.json"), "metrics": at("metrics.json")},
         **{"warnings": at("tables/warnings.json"), "plot": at("accuracy.csv")},
+        **{"utility": [at("utility.parquet"), at("analyses.parquet")]},
         **({"weighted": at("weighted.parquet")} if alone.weighted else {}),
     }
 
@@ -259,7 +280,7 @@ def _page(alone: Alone) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
     provenance = [_provenance(path, alone.folder) for path in alone.files]
     tables = ["accuracy", "three_way", *(["accuracy_weighted"] if alone.weighted else [])]
-    tables += ["privacy", "attacks", "questions"]
+    tables += ["utility", "privacy", "attacks", "questions"]
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
         **{"rows": rows, "cells": alone.measures("cells", *rows)},

@@ -16,12 +16,12 @@ from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.selected import as_in_files, fitted_questions, selected
 from modp.draws.independent import resampled
-from modp.files.read import read
 from modp.measures import analyses, learners, numbers
 from modp.measures.ends import BOOTSTRAP, HELD_OUT, SAMPLE
 from modp.measures.formulas import Analysis
 from modp.measures.frames import at_rows, frames, frames_of_codes, matrices
 from modp.pums.where import Dataset
+from modp.release import stored
 from modp.release.assembled import question_of_column
 from modp.summaries.utility import DROP, SKILL, TAUGHT
 from modp.survey.records import Records
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
     parser.add_argument("--rows", nargs="+", required=True, help="model/variant …")
     parser.add_argument("--synthetic", type=Path, nargs="+", required=True, help="records, one file a row")
-    parser.add_argument("--raw", type=Path, nargs="+", required=True, help="the same with raw answers")
+    parser.add_argument("--raw", type=Path, nargs="+", required=True, help="the same as they are released")
     parser.add_argument("--targets", nargs="*", default=[], help="to be predicted; else the best to predict")
     parser.add_argument("--analyses", type=json.loads, default=[], help="as params.yaml has them, as JSON")
     parser.add_argument("--seed", type=int, required=True)
@@ -97,7 +97,7 @@ def _tables(options: argparse.Namespace, log: Log) -> Tables:
     files = options.held_files or options.files
     theirs, *_ = as_in_files(files, dataset, questions, chosen.others, ())
     parts = [at_rows(ours, chosen.rows), at_rows(theirs, chosen.held)]
-    parts += [read(path)[0] for path in options.raw]
+    parts += [stored.read(path).table for path in options.raw]
     columns = {q.name: column_of.get(q.column, q.column) for q in codebook.questions}
     own, others, *made = frames(parts, columns, {q.name: q for q in questions.questions})
     rows = resampled(np.arange(len(true)), seeds.generator(options.seed, BOOTSTRAP))

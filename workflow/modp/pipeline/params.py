@@ -346,7 +346,7 @@ class Params(Strict):
 
     @property
     def useful(self) -> list[str]:
-        """The rows whose utility is measured; not those drawn under a condition, which are of other people."""
+        """The rows whose utility is measured; none drawn under a condition, which is of other people."""
         return [row.row for row in self.rows if row.row in self.utility.rows and not row.condition]
 
     @property
