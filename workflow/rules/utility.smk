@@ -32,5 +32,5 @@ rule utility:
         " --codebook {input.codebook:q} --files {input.files:q} --held-files {input.held:q}"
         " --share {params.share} --dataset {input.dataset:q} --questions {input.questions:q}"
         " --rows {params.rows:q} --synthetic {input.synthetic:q} --raw {input.raw:q}"
-        " --targets {params.targets:q} --analyses {params.analyses:q} --seed {params.seed}"
+        " --resample --targets {params.targets:q} --analyses {params.analyses:q} --seed {params.seed}"
         " --out {output[0]:q} --estimates {output[1]:q} --log {log:q}"

@@ -37,6 +37,9 @@ FIGURES = {
 """Figures of the report: each one's kind, and the rows that it shows."""
 
 MEASURES = ("cells", "summary", "triples", "attack", "roc")
+LEARNT_FROM = 4_000
+"""Records of each table that learners take."""
+
 STEPS = 11
 """All but the one on weighted crosstabs, where there are weights."""
 
@@ -247,7 +250,7 @@ def _tried(alone: Alone) -> dict[str, Any]:
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
         **{"holdout": at("holdout.parquet"), "rows": f"{MODEL}/{ROW}"},
         **{"synthetic": at("synthetic.parquet"), "raw": at("values.parquet")},
-        **{"out": at("utility.parquet"), "estimates": at("analyses.parquet")},
+        **{"most": LEARNT_FROM, "out": at("utility.parquet"), "estimates": at("analyses.parquet")},
     }
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
 from modp.cli.selected import as_in_files, fitted_questions, selected
 from modp.draws.independent import resampled
-from modp.measures import analyses, learners, numbers
+from modp.measures import learners, numbers
 from modp.measures.ends import BOOTSTRAP, HELD_OUT, SAMPLE
-from modp.measures.formulas import Analysis
+from modp.measures.formulas import COLUMNS, Analysis
 from modp.measures.frames import at_rows, frames, frames_of_codes, matrices
 from modp.pums.where import Dataset
 from modp.release import stored
@@ -26,7 +26,7 @@ from modp.release.assembled import question_of_column
 from modp.summaries.utility import DROP, SKILL, TAUGHT
 from modp.survey.records import Records
 
-MOST = 20_000
+MOST = 10_000
 """Records whose numbers are compared, chosen at random if there are more."""
 
 Line = tuple[str, str, str, float, float]
@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", nargs="+", required=True, help="model/variant …")
     parser.add_argument("--synthetic", type=Path, nargs="+", required=True, help="records, one file a row")
     parser.add_argument("--raw", type=Path, nargs="+", required=True, help="the same as they are released")
+    parser.add_argument("--resample", action="store_true", help="also try a resample of the true records")
+    parser.add_argument("--most", type=int, default=learners.MOST, help="records that a learner takes")
     parser.add_argument("--targets", nargs="*", default=[], help="to be predicted; else the best to predict")
     parser.add_argument("--analyses", type=json.loads, default=[], help="as params.yaml has them, as JSON")
     parser.add_argument("--seed", type=int, required=True)
@@ -54,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Tables:
-    """What is compared: the true records, a resample of them, the rows; and the people held out.
+    """What is compared: the true records, a resample of them if wanted, the rows; and the people held out.
 
     raw, codes : row -> its records, with raw answers and with categories
     others, other_codes : the people held out
@@ -72,15 +74,23 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Read the raw tables, code them alike, let learners and analyses try them."""
     asked = [check(some, Analysis, f"analysis {at + 1}") for at, some in enumerate(options.analyses)]
     tables = _tables(options, log)
-    lines = [*_told_apart(tables, options.seed), *_taught(tables, options), *_numbers(tables, options.seed)]
+    lines = [*_told_apart(tables, options), *_taught(tables, options), *_numbers(tables, options.seed)]
     with written(options.out) as path:
         pd.DataFrame(lines, columns=["row", "measure", "of", "value", "error"]).to_parquet(path, index=False)
     every = {SAMPLE: tables.raw[SAMPLE], HELD_OUT: tables.others, **tables.raw}
-    parts = [analyses.estimated(analysis, every) for analysis in asked]
     with written(options.estimates) as path:
-        pd.concat([analyses.NOTHING, *parts]).to_parquet(path, index=False)
+        _estimated(asked, every).to_parquet(path, index=False)
     told = ", ".join(f"{row} {value:.3f}" for row, measure, _, value, _ in lines if measure == "auc_raw")
     log(f"AUC of a classifier that tells a table from new people: {told}; {len(asked)} analyses")
+
+
+def _estimated(asked: Sequence[Analysis], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """All analyses of all tables."""
+    if not asked:
+        return pd.DataFrame({name: [] for name in COLUMNS})
+    from modp.measures import analyses  # slow to load, and most tables do without
+
+    return pd.concat([analyses.estimated(analysis, tables) for analysis in asked], ignore_index=True)
 
 
 def _tables(options: argparse.Namespace, log: Log) -> Tables:
@@ -100,28 +110,30 @@ def _tables(options: argparse.Namespace, log: Log) -> Tables:
     parts += [stored.read(path).table for path in options.raw]
     columns = {q.name: column_of.get(q.column, q.column) for q in codebook.questions}
     own, others, *made = frames(parts, columns, {q.name: q for q in questions.questions})
-    rows = resampled(np.arange(len(true)), seeds.generator(options.seed, BOOTSTRAP))
     held, *drawn = (Records.read(p, codebook).codes for p in (options.holdout, *options.synthetic))
-    all_codes = [true.codes, true.codes[rows], *drawn, held]
-    *codes, other_codes = frames_of_codes(all_codes, codebook, questions)
-    names = [SAMPLE, BOOTSTRAP, *options.rows]
+    true_codes, *codes, other_codes = frames_of_codes([true.codes, *drawn, held], codebook, questions)
+    raw, in_classes = {SAMPLE: own}, {SAMPLE: true_codes}
+    if options.resample:
+        rows = resampled(np.arange(len(true)), seeds.generator(options.seed, BOOTSTRAP))
+        raw[BOOTSTRAP], in_classes[BOOTSTRAP] = own.iloc[rows], true_codes.iloc[rows]
+    raw |= zip(options.rows, made, strict=True)
+    in_classes |= zip(options.rows, codes, strict=True)
     once = [codebook.names[q] for q in sorted(question_of_column(codebook, column_of).values())]
-    raw = dict(zip(names, [own, own.iloc[rows], *made], strict=True))
-    return Tables(raw, others, dict(zip(names, codes, strict=True)), other_codes, once)
+    return Tables(raw, others, in_classes, other_codes, once)
 
 
-def _told_apart(tables: Tables, seed: int) -> Iterator[Line]:
+def _told_apart(tables: Tables, options: argparse.Namespace) -> Iterator[Line]:
     """How well a classifier tells each table from people held out, raw and in classes; what gives it away."""
-    others = tables.others[tables.once]
+    seed, most, others = options.seed, options.most, tables.others[tables.once]
     (*raw, held), nominal = matrices([*(table[tables.once] for table in tables.raw.values()), others])
     (*codes, held_codes), of_codes = matrices([*tables.codes.values(), tables.other_codes])
     for row, own, own_codes in zip(tables.raw, raw, codes, strict=True):
-        found = learners.detection(own, held, nominal, seeds.generator(seed, "utility", "raw", row))
+        found = learners.detection(own, held, nominal, seeds.generator(seed, "utility", "raw", row), most)
         yield row, "auc_raw", "", found.auc, found.error
         for name, drop in zip(tables.once, found.drops.tolist(), strict=True):
             yield row, DROP, name, drop, np.nan
         rng = seeds.generator(seed, "utility", "classes", row)
-        found = learners.detection(own_codes, held_codes, of_codes, rng)
+        found = learners.detection(own_codes, held_codes, of_codes, rng, most)
         yield row, "auc_classes", "", found.auc, found.error
 
 
@@ -135,7 +147,7 @@ def _taught(tables: Tables, options: argparse.Namespace) -> Iterator[Line]:
         targets = learners.predictable(raw[0], nominal, rng)
     for target in targets:
         rng = seeds.generator(options.seed, "utility", "taught", names[target])
-        found = learners.taught(raw, held, nominal, target, rng)
+        found = learners.taught(raw, held, nominal, target, rng, options.most)
         for row, own in zip(rows, found, strict=True):
             yield row, SKILL, names[target], own.skill, np.nan
             yield row, TAUGHT, names[target], own.share, own.error

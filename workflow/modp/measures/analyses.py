@@ -18,7 +18,7 @@ from statsmodels.tools.sm_exceptions import (
 )
 
 from modp.base.errors import InputError
-from modp.measures.formulas import Analysis
+from modp.measures.formulas import COLUMNS, Analysis
 
 ROBUST = "HC1"
 """Standard errors that are right also where the spread is not the same everywhere (White, 1980)."""
@@ -29,10 +29,6 @@ WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")
 ITERATIONS = 200
 FEWEST_A_TERM = 5
 """Records for each coefficient; with fewer nothing is estimated."""
-
-COLUMNS = ("analysis", "model", "term", "row", "records", "estimate", "error", "said")
-NOTHING = pd.DataFrame({name: [] for name in COLUMNS})
-"""No estimates."""
 
 FAILED = (ConvergenceWarning, IterationLimitWarning, PerfectSeparationWarning)
 NOT_FOUND = "no estimate was found: the answer follows from the others, or the search for it did not end"

@@ -16,6 +16,9 @@ from modp.survey.questions import QuestionSet
 WORD = re.compile(r"""'[^']*'|"[^"]*"|(?<![\w.])[A-Za-z_]\w*(?!\w)""")
 """A text in quotes, or a name that is no attribute of another."""
 
+COLUMNS = ("analysis", "model", "term", "row", "records", "estimate", "error", "said")
+"""What is known of an estimate."""
+
 KEYWORDS = ("and", "or", "not", "in", "True", "False", "None")
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 

@@ -26,7 +26,7 @@ MOST = 8_000
 FEWEST_RECORDS = 100
 """With fewer nothing can be learnt that could be measured."""
 
-PERMUTED = 250
+PERMUTED = 100
 """Records of each side of a fold by which it is found what gives a table away."""
 
 TOLD = {"learning_rate": 0.15, "max_iter": 60, "max_leaf_nodes": 31, "min_samples_leaf": 30}
@@ -36,8 +36,11 @@ TAUGHT = {"learning_rate": 0.2, "max_iter": 30, "max_leaf_nodes": 15, "l2_regula
 CLASSES = 8
 """Classes of an answer that is predicted: its commonest answers, the last one all others."""
 
-LEAF = 20
-"""Records of a leaf of the tree by which it is found which answers can be predicted."""
+TREE = {"min_samples_leaf": 20, "max_depth": 8}
+"""The tree by which it is found which answers can be predicted."""
+
+GROWN = 2_000
+"""Records that it is grown on, and as many that it is tried on, at most."""
 
 PREDICTABLE = (0.1, 0.95)
 """Skill of that tree from which on an answer is predictable, and up to which it is no function of others."""
@@ -148,7 +151,7 @@ def predictable(true: np.ndarray, nominal: np.ndarray, rng: np.random.Generator,
 
     What is predictable is told by a single tree, grown on one half of the true records, tried on the other.
     """
-    some = true[rng.permutation(len(true))[:MOST]]
+    some = true[rng.permutation(len(true))[: 2 * GROWN]]
     halves = some[: len(some) // 2], some[len(some) // 2 :]
     skills = np.array([_skill_of_a_tree(*halves, Target.of(some, nominal, q)) for q in range(len(nominal))])
     low, high = PREDICTABLE
@@ -161,7 +164,7 @@ def _skill_of_a_tree(train: np.ndarray, test: np.ndarray, target: Target) -> flo
     (x, y), (others, wanted) = target.parted(train), target.parted(test)
     if min(len(x), len(others)) < FEWEST_RECORDS or not x.shape[1]:
         return 0.0
-    found = DecisionTreeRegressor(min_samples_leaf=LEAF, random_state=0).fit(x, y).predict(others)
+    found = DecisionTreeRegressor(**TREE, random_state=0).fit(x, y).predict(others)
     lost, guessed = (np.sum((wanted - p) ** 2) for p in (found.reshape(wanted.shape), y.mean(axis=0)))
     return float(1 - lost / guessed) if guessed > 0 else 0.0
 

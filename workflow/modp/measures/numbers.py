@@ -39,7 +39,7 @@ class Numbers:
         the true records' it is the share of correlation that is kept
     quantiles : of the quantiles .1, .5 and .9 of a column in a group, the mean difference, as a share of the
         other people's numbers
-    zeros : of the share of zeros in a group, the mean difference
+    zero_shares : of the share of zeros in a group, the mean difference
     rounded : of the shares of multiples of 5, 100 and 1,000, the mean difference
     """
 
@@ -47,7 +47,7 @@ class Numbers:
     spearman_max: float
     spearman_slope: float
     quantiles: float
-    zeros: float
+    zero_shares: float
     rounded: float
 
 

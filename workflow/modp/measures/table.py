@@ -294,7 +294,7 @@ MEASURES = (
     Measure("spearman_max", "greatest", ("numbers",), SIZE, "utility.spearman_max", SMALL),
     Measure("spearman_slope", "slope", ("numbers",), SIZE, "utility.spearman_slope"),
     Measure("quantiles", "quantiles", ("numbers",), FINE, "utility.quantiles", SMALL),
-    Measure("zeros", "zeros", ("numbers",), FINE, "utility.zeros", SMALL),
+    Measure("zero_shares", "zeros", ("numbers",), FINE, "utility.zero_shares", SMALL),
     Measure("rounded", "rounded", ("numbers",), FINE, "utility.rounded", SMALL),
     Measure("analyses_off", "off", ("analyses",), NEAR_ONE, "utility.analyses_off", SMALL, "analyses off"),
     Measure("analyses_overlap", "overlap", ("analyses",), SHARE, "utility.analyses_overlap", LARGE),
