@@ -88,9 +88,14 @@ HOLDINGS = (
         "no",
     ),
     Holding(
+        ("tables/utility/",),
+        "estimates of the true records and of people held out, which a few of them may decide",
+        "no",
+    ),
+    Holding(
         ("figures/",),
         f"those of the kinds {', '.join(f'`{name}`' for name, kind in KINDS.items() if not kind.public)}: "
-        "true counts cell by cell, or a point for a true record",
+        "true counts cell by cell, true estimates, or a point for a true record",
         "the others",
     ),
     Holding(
