@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from modp.figures import style
 from modp.figures.given import Given
-from modp.measures.attacks import CERTAINTY
 from modp.measures.ends import BOOTSTRAP, SAMPLE
+from modp.measures.weighted import CERTAINTY
 
 WIDEST = 8.0
 """Standard errors at whose end the axis stops, were an estimate farther off."""

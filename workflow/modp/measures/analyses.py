@@ -33,6 +33,7 @@ FEWEST_A_TERM = 5
 FAILED = (ConvergenceWarning, IterationLimitWarning, PerfectSeparationWarning)
 NOT_FOUND = "no estimate was found: the answer follows from the others, or the search for it did not end"
 SINGULAR = "its terms say the same twice among these records"
+FEW = "there are too few records"
 NOBODY = "no record has it"
 
 
@@ -149,7 +150,7 @@ def fit(y: np.ndarray, x: np.ndarray, model: str, quantile: float = 0.5) -> Fit:
     estimates, errors = np.full((2, x.shape[1]), np.nan)
     some = x[:, there]
     if len(y) < FEWEST_A_TERM * max(some.shape[1], 1):
-        said[there] = "there are too few records"
+        said[there] = FEW
     elif np.linalg.matrix_rank(some / np.linalg.norm(some, axis=0)) < some.shape[1]:
         said[there] = SINGULAR
     else:

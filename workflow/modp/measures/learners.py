@@ -14,8 +14,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from modp.measures.attacks import CERTAINTY, auc
+from modp.measures.attacks import auc
 from modp.measures.frames import FEW
+from modp.measures.weighted import CERTAINTY
 
 FOLDS = 5
 """Parts of the records, of which a classifier has seen all but the one that it is tried on."""

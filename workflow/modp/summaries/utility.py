@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from modp.measures.attacks import CERTAINTY
 from modp.measures.ends import HELD_OUT, SAMPLE
 from modp.measures.estimates import overlap
 from modp.measures.table import ERROR, RATIO, measures_of
+from modp.measures.weighted import CERTAINTY
 from modp.summaries.printed import Printed, cell, row_names, shown, with_ratios
 
 DROP, SKILL, TAUGHT = "drop", "skill", "tstr"
