@@ -1,8 +1,8 @@
 """What learners make of a table: whether they tell it from other people's, and what it teaches about these.
 
 Tables are float64 (n, Q) as :func:`modp.measures.frames.matrices` returns them, blanks NaN, and ``nominal``
-is the mask (Q,) of their columns of categories. Learners are scikit-learn's boosted trees, on one thread:
-sums over several depend on their number.
+is the mask (Q,) of their columns of categories. Learners are boosted trees of scikit-learn, on one thread:
+they would take all cores, and other steps run beside.
 """
 
 from collections.abc import Sequence
