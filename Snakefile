@@ -27,6 +27,7 @@ else:
     include: "workflow/rules/train.smk"
     include: "workflow/rules/synthesize.smk"
     include: "workflow/rules/weighted.smk"
+    include: "workflow/rules/utility.smk"
     include: "workflow/rules/measure.smk"
     include: "workflow/rules/figures.smk"
     include: "workflow/rules/report.smk"

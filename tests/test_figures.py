@@ -591,7 +591,7 @@ def test_every_kind_has_its_function_and_its_caption(name):
     assert kind.module.startswith("modp.figures.")
     several = [pattern for pattern in kind.reads if "{of}" in pattern]
     # The table of estimates has all rows.
-    of_all = kind.of in (registry.Of.RUN, registry.Of.PARTS, registry.Of.HOUSEHOLDS)
+    of_all = kind.of in (registry.Of.RUN, registry.Of.PARTS, registry.Of.HOUSEHOLDS, registry.Of.UTILITY)
     assert bool(several) != of_all or name == "estimates"
 
 

@@ -93,6 +93,7 @@ def test_one_command_leaves_a_table_a_report_and_two_files_to_edit(made):
     assert said[0].startswith("survey.csv: 600 rows, 6 columns: ")
     assert "caseid" in said[1] and "wave" in said[1] and said[1].startswith("left out: ")
     assert any(line.startswith("how good: ") for line in said)
+    assert any(line.startswith("how useful: AUC 0.") for line in said)
     assert any(line.startswith("how private: ") for line in said)
 
 

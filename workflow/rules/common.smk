@@ -15,6 +15,7 @@ from modp.figures import registry
 from modp.pipeline import engines, resources, stages, warm
 from modp.base.config import check, load, read_yaml
 from modp.base.errors import InputError, did_you_mean
+from modp.measures import formulas
 from modp.measures.ends import BOOTSTRAP, MARGINALS
 from modp.models.stationary.recipe import NATION
 from modp.pipeline.params import Params
@@ -46,6 +47,7 @@ try:
     WANTED = QUESTIONS.fitted(
         DATASET.faithful, DATASET.leave_out, fips(DATASET.state_question), DATASET.asked_weight
     )
+    ANALYSES = formulas.wanted(PARAMS.analyses, QUESTIONS, WANTED)
 except InputError as fault:
     sys.exit(f"error in the configuration: {fault}")
 
@@ -75,6 +77,11 @@ TABLES = [t for t in TABLES if t != "repeats"]
 # Estimates are made from raw files, which a part has none of.
 ESTIMATES = bool(DATASET.weight and not DATASET.part)
 TABLES = [t for t in TABLES if t != "estimates" or ESTIMATES]
+# Utility is measured by raw answers, which a part has none of.
+USEFUL = [] if WHOLE_HOUSEHOLDS or DATASET.part else PARAMS.useful
+ANALYSES = ANALYSES if USEFUL else []
+TABLES = [t for t in TABLES if USEFUL or not register.TABLES[t].useful]
+TABLES = [t for t in TABLES if t != "analyses" or ANALYSES]
 TABLES = [t for t in TABLES if t != "answers_by_blade" or PARAMS.answers_by_blade]
 TABLES = [t for t in TABLES if t != "releases" or PARAMS.releases > 1]
 PUBLISHED = where.at_hand("workflow/published/accuracy.yaml")
@@ -214,6 +221,10 @@ def instances_of(model, number):
 
 def synthetic(row):
     return f"{RESULTS}/{row}.parquet" if row in ENDS else f"{RESULTS}/{row}/synthetic.parquet"
+
+
+def values(row):
+    return f"{RESULTS}/{row}/values.parquet"
 
 
 def kind_of(figure):

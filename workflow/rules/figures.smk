@@ -12,6 +12,7 @@ FIGURES = {
                 registry.Of.ROWS: PARAMS.names,
                 registry.Of.MODELS: TRAINED,
                 registry.Of.CHAINS: CHAINED,
+                registry.Of.UTILITY: USEFUL if ANALYSES else [],
             }
         ),
         weighted=ESTIMATES,

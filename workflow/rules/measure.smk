@@ -176,6 +176,7 @@ rule tables:
         histories=expand(rules.fit.output.history, model=DRAWN_FROM),
         weighted=rules.weigh.output if DATASET.weight else [],
         estimated=rules.estimate.output if ESTIMATES else [],
+        utility=rules.utility.output if USEFUL else [],
         code=code_of("tables"),
     output:
         [f"{RESULTS}/tables/{table}.{ending}" for table in TABLES for ending in ("parquet", "tex")],
@@ -211,7 +212,8 @@ rule tables:
         " --releases {input.releases:q} --releases-of {params.again:q}"
         " --mixing {input.mixing:q} --mixing-of {params.chained:q} --histories {input.histories:q}"
         " --histories-of {params.fitted:q}"
-        " --weighted {input.weighted:q} --estimated {input.estimated:q} --published {input.published:q}"
+        " --weighted {input.weighted:q} --estimated {input.estimated:q} --utility {input.utility:q}"
+        " --published {input.published:q}"
         " --dataset {input.dataset:q} --seed {params.seed} --folder {params.folder:q}"
         " --run {params.run:q} --parameters {output.parameters:q}"
         " --metrics {output.metrics:q} --warnings {output.warnings:q} --plot {output.plot:q} --log {log:q}"

@@ -1,12 +1,13 @@
 """The steps of the pipeline one after the other in this process, for one table: what ``synthesize`` runs."""
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,10 @@ FIGURES = {
 """Figures of the report: each one's kind, and the rows that it shows."""
 
 MEASURES = ("cells", "summary", "triples", "attack", "roc")
-STEPS = 10
+LEARNT_FROM = 4_000
+"""Records of each table that learners take."""
+
+STEPS = 11
 """All but the one on weighted crosstabs, where there are weights."""
 
 
@@ -117,21 +121,25 @@ def run(alone: Alone) -> None:
 
         done(_coded(alone))
         # The ideal is measured beside the fit, which does not keep two cores busy.
-        beside = measured_beside(_measured(alone, BOOTSTRAP, alone.at("bootstrap.parquet"), {}))
-        try:
+        with beside("measure", _measured(alone, BOOTSTRAP, alone.at("bootstrap.parquet"), {})):
             done(_drawn(alone))
-        finally:
-            said, _ = beside.communicate()
-        if beside.returncode:
-            raise RuntimeError(f"measuring the bootstrap failed:\n{said}")
+        with beside("utility", _tried(alone)):
+            done(_attacked(alone))
         done(_reported(alone))
         bar.set_description_str("done")
 
 
-def measured_beside(arguments: Mapping[str, Any]) -> "subprocess.Popen[str]":
-    """Start the step ``measure`` in a process of its own."""
-    command = [sys.executable, "-m", "modp", "measure", *words_of(arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@contextlib.contextmanager
+def beside(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Run a step in a process of its own beside the block; raise RuntimeError if it fails."""
+    command = [sys.executable, "-m", "modp", name, *words_of(arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield
+    finally:
+        said, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"the step {name} failed:\n{said}")
 
 
 def step(name: str, arguments: Mapping[str, Any], log: Log) -> None:
@@ -174,8 +182,13 @@ def _drawn(alone: Alone) -> Iterable[Step]:
     yield "fitting", "fit", {**work, "name": MODEL, "model": alone.model, **files}
     made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": IN_ONE_COMMAND.family}
     yield "drawing synthetic records", "draw", {**work, **made}
-    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": at("privacy.parquet")}
-    measured = _measured(alone, row, at("synthetic.parquet"), of_model)
+    yield "drawing answers inside their categories", "values", _values(alone)
+
+
+def _attacked(alone: Alone) -> Iterable[Step]:
+    row, weights = f"{MODEL}/{ROW}", {"weights": alone.at("model.safetensors")}
+    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": alone.at("privacy.parquet")}
+    measured = _measured(alone, row, alone.at("synthetic.parquet"), of_model)
     yield "measuring the synthetic records", "measure", measured
 
 
@@ -213,11 +226,32 @@ def _sources(alone: Alone) -> dict[str, Any]:
     }
 
 
+def _values(alone: Alone) -> dict[str, Any]:
+    at = alone.at
+    return {
+        **_sources(alone),
+        **{"records": at("records.parquet"), "codebook": at("codebook.json")},
+        **{"name": f"{MODEL}/{ROW}", "model": alone.model, "synthetic": at("synthetic.parquet")},
+        "out": at("values.parquet"),
+    }
+
+
 def _measured(alone: Alone, row: str, drawn: Path, of_model: Mapping[str, Any]) -> dict[str, Any]:
     files = {file: alone.measures(file, row)[0] for file in MEASURES}
     coded = {"records": alone.at("records.parquet"), "codebook": alone.at("codebook.json")}
     compared = {"holdout": alone.at("holdout.parquet"), "synthetic": drawn, "row": row}
     return {**coded, **compared, **of_model, "seed": alone.seed, "zeros": ZEROS, **files}
+
+
+def _tried(alone: Alone) -> dict[str, Any]:
+    at = alone.at
+    return {
+        **_sources(alone),
+        **{"records": at("records.parquet"), "codebook": at("codebook.json")},
+        **{"holdout": at("holdout.parquet"), "rows": f"{MODEL}/{ROW}"},
+        **{"synthetic": at("synthetic.parquet"), "raw": at("values.parquet")},
+        **{"most": LEARNT_FROM, "out": at("utility.parquet"), "estimates": at("analyses.parquet")},
+    }
 
 
 def _weighed(alone: Alone) -> dict[str, Any]:
@@ -240,6 +274,7 @@ def _summed_up(alone: Alone) -> dict[str, Any]:
         **{"dataset": alone.dataset, "seed": alone.seed, "folder": at("tables"), "run": alone.parameters},
         **{"parameters": at("parameters.json"), "metrics": at("metrics.json")},
         **{"warnings": at("tables/warnings.json"), "plot": at("accuracy.csv")},
+        **{"utility": [at("utility.parquet"), at("analyses.parquet")]},
         **({"weighted": at("weighted.parquet")} if alone.weighted else {}),
     }
 
@@ -248,7 +283,7 @@ def _page(alone: Alone) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
     provenance = [_provenance(path, alone.folder) for path in alone.files]
     tables = ["accuracy", "three_way", *(["accuracy_weighted"] if alone.weighted else [])]
-    tables += ["privacy", "attacks", "questions"]
+    tables += ["utility", "privacy", "attacks", "questions"]
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
         **{"rows": rows, "cells": alone.measures("cells", *rows)},
@@ -269,10 +304,10 @@ def release_arguments(alone: Alone) -> dict[str, Any]:
     """Return the arguments of the step ``release``."""
     at = alone.at
     return {
-        **_sources(alone),
+        **{"files": alone.files, "dataset": alone.dataset, "questions": alone.questions},
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
         **{"name": MODEL, "model": alone.model, "row": alone.row},
-        **{"synthetic": at("synthetic.parquet"), "accuracy": at("tables/accuracy.parquet")},
+        **{"drawn": at("values.parquet"), "accuracy": at("tables/accuracy.parquet")},
         **{"privacy": at("tables/privacy.parquet"), "metrics": at("metrics.json")},
         **{"warnings": at("tables/warnings.json"), "zeros": ZEROS, "out": at("release/README.md")},
     }

@@ -3,7 +3,7 @@
 import filecmp
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,7 @@ class Selected:
     weights : of the kept ones, where the data set names them
     parts : (n,), the name of each one's part, where the data set is scattered
     housed : whether households are those that the data set names, not one for each record
+    held : int32, of the others, where they stand in the files, or in those of people to hold out
     """
 
     answers: Raw
@@ -46,6 +47,13 @@ class Selected:
     weights: Weights | None = None
     parts: np.ndarray | None = None
     housed: bool = True
+    held: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def others(self) -> "Selected":
+        """The same records, those held out in the place of those that the models learn from."""
+        number = np.arange(len(self.held), dtype=np.int32)
+        return replace(self, kept=~self.kept, rows=self.held, households=number, weights=None, held=self.rows)
 
 
 def selected(
@@ -81,7 +89,8 @@ def selected(
         also = parts.names(others, dataset)
         named = None if named is None or also is None else np.append(named, also)
         _require_other_people(columns, others, dataset)
-        kept = np.append(kept, np.zeros(np.count_nonzero(theirs_of_files), bool))
+        held = _rows(theirs_of_files)
+        kept = np.append(kept, np.zeros(len(held), bool))
         ours, theirs = (_prepared(part, dataset, questions, log) for part in (columns, others))
         columns = Made(list(ours), lambda name: np.ma.concatenate([ours[name], theirs[name]]))
     else:
@@ -93,13 +102,14 @@ def selected(
         if short:
             log(short)
         columns = _prepared(columns, dataset, questions, log)
+        held = _rows(within(of_files, ~kept))
     if not kept.any():
         raise InputError(f"{dataset.title}: 'holdout: {share}' leaves no record to learn from")
     own = kept[:n]
     rows = _rows(within(of_files, own))
     numbers = holdout.households_of(names[own])
     weights = _weights(at_rows(weighing, own), rows, numbers, dataset)
-    return Selected(columns, kept, rows, numbers, weights, named, housed)
+    return Selected(columns, kept, rows, numbers, weights, named, housed, held)
 
 
 def _rows(of_files: np.ndarray) -> np.ndarray:
@@ -150,12 +160,7 @@ def as_in_files(
     if dataset.table is not None:
         return *own_table(files, dataset, dataset.table), {}
     in_capitals = [_in_capitals(path) for path in files]
-    first = in_capitals[0]
-    found = {column: vintages.source(column, first) for column in questions.columns}
-    column_of = {column: first[at.column] for column, at in found.items() if at}
-    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
-    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
-    wanted = [*column_of.values(), *others]
+    column_of, wanted = _wanted(in_capitals, dataset, questions, besides)
     tables, form = [], None
     for path, names in zip(files, in_capitals, strict=True):
         own = {names.get(_capitals(name), name): name for name in wanted}
@@ -168,6 +173,31 @@ def as_in_files(
         if vintages.is_adjusted(column, dataset.vintage):
             table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
     return table, form, column_of
+
+
+def form_of(
+    files: Sequence[Path], dataset: Dataset, questions: QuestionSet, besides: Collection[str]
+) -> Form:
+    """Return the form of the first of these files, as :func:`as_in_files` does."""
+    if dataset.table is not None:
+        return read(files[0], dataset.table)[1]
+    _, wanted = _wanted([_in_capitals(path) for path in files], dataset, questions, besides)
+    return read(files[0], DETECTED, wanted)[1]
+
+
+def _wanted(
+    in_capitals: Sequence[Mapping[str, str]],
+    dataset: Dataset,
+    questions: QuestionSet,
+    besides: Collection[str],
+) -> tuple[dict[str, str], list[str]]:
+    """What the first of Census's files calls the question set's columns, and all columns to read of it."""
+    first = in_capitals[0]
+    found = {column: vintages.source(column, first) for column in questions.columns}
+    column_of = {column: first[at.column] for column, at in found.items() if at}
+    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
+    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
+    return column_of, [*column_of.values(), *others]
 
 
 def as_public(

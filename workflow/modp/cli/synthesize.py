@@ -22,6 +22,7 @@ from modp.report import page
 from modp.summaries.warnings import FEWEST, lines
 
 GOOD = {"population_mean_abs": "1 is as near to them as the sample itself", "median": "1 is the ideal"}
+USEFUL = {"auc_raw": "0.5 is nobody can"}
 PRIVATE = {"closer_to_train": "0.5 is no leak", "within_10": "small is private"}
 """Measures of which the first that is known is said, and how to read it."""
 
@@ -83,7 +84,7 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _found(work: Alone) -> list[str]:
-    """What was measured, a line on how good and one on how private, and what must be said aloud."""
+    """What was measured, a line each on how good, useful and private it is, and what must be said aloud."""
     accuracy, privacy = (
         pd.read_parquet(work.at(f"tables/{name}.parquet")) for name in ("accuracy", "privacy")
     )
@@ -91,7 +92,8 @@ def _found(work: Alone) -> list[str]:
     row = f"{alone.MODEL}/{alone.ROW}"
     numbers = {n.key: n for n in page.headline(row, accuracy, privacy, metrics, alone.ZEROS)}
     warned = json.loads(work.at("tables/warnings.json").read_text(encoding="utf-8"))
-    return [_said("how good", numbers, GOOD), _said("how private", numbers, PRIVATE), *lines(warned)]
+    kinds = {"how good": GOOD, "how useful": USEFUL, "how private": PRIVATE}
+    return [*(_said(what, numbers, known) for what, known in kinds.items()), *lines(warned)]
 
 
 def _said(what: str, numbers: Mapping[str, page.Number], known: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, warnings, weighted
+from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, utility, warnings, weighted
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed, row_names
 
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--histories-of", nargs="*", default=[], help="these models' names")
     parser.add_argument("--weighted", type=Path, nargs="?", help="cells of weighted crosstabs, of all rows")
     parser.add_argument("--estimated", type=Path, nargs="?", help="estimates, of all rows")
+    parser.add_argument("--utility", type=Path, nargs="*", default=[], help="measures, estimates")
     parser.add_argument("--published", type=Path, help="the paper's numbers, for the paper's data")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML, for its title")
     parser.add_argument("--seed", type=int, required=True)
@@ -107,6 +108,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         answered = answers.answers_by_blade(records, gates, asked_for["questions"])
         write("answers_by_blade", answered, (), answers.printed_answers(answered, asked_for["model"]))
     beside = _weighted(options, dataset, cell_sets(codebook.block_starts), write) if options.weighted else ()
+    useful = _useful(options, write) if options.utility else None
     balanced = {f"{row['model']}/{row['name']}" for row in options.run["rows"] if row.get("balanced")}
     warned = warnings.merged(
         warnings.too_few(len(records), attacked),
@@ -117,7 +119,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     with written(options.warnings) as path:
         path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with written(options.metrics) as path:
-        found = metrics(table, three_way, hidden, attacked, notebook, beside)
+        found = metrics(table, three_way, hidden, attacked, notebook, beside, useful)
         path.write_text(json.dumps(found, indent=1) + "\n")
     with written(options.parameters) as path:
         path.write_text(json.dumps(options.run, indent=1) + "\n")
@@ -143,6 +145,19 @@ def _weighted(
     printed = weighted.printed_estimates(estimates, kept)
     write("estimates", estimates, weighted.estimates_notes(errors), printed)
     return table, kept
+
+
+def _useful(
+    options: argparse.Namespace, write: Callable[[str, pd.DataFrame, Sequence[str], Sequence[Printed]], None]
+) -> pd.DataFrame:
+    """Write the tables of utility and of analyses; return the former."""
+    measured, estimated = (pd.read_parquet(path) for path in options.utility)
+    analyses = utility.analyses_table(estimated)
+    table = utility.utility_table(measured, analyses)
+    write("utility", table, utility.utility_notes(), utility.printed_utility(table, measured))
+    if len(analyses):
+        write("analyses", analyses, utility.analyses_notes(), utility.printed_analyses(analyses))
+    return table
 
 
 def _read(names: Sequence[str], files: Sequence[Path]) -> dict[str, pd.DataFrame]:

@@ -32,6 +32,7 @@ class Of(Enum):
     RUN = "the whole run"
     HOUSEHOLDS = "rows of whole households"
     PARTS = "rows made of a scattered data set's parts"
+    UTILITY = "rows of which it is measured what they are worth to analysts"
 
 
 class Shows(Enum):
@@ -154,6 +155,16 @@ KINDS: dict[str, Kind] = {
         "synthetic ones.",
         named="estimates",
         weighted=True,
+    ),
+    "analyses": Kind(
+        of=Of.UTILITY,
+        shows=Shows.SEVERAL,
+        reads=("tables/analyses.parquet",),
+        draws="modp.figures.analyses:analyses_figure",
+        caption="Coefficients of the analyses that params.yaml asks for: of synthetic records and of people "
+        "held out, from those of the true records, in standard errors of these.",
+        named="analyses",
+        public=False,
     ),
     "entropy": Kind(
         of=Of.DRAWN_ROWS,

@@ -13,10 +13,8 @@ import numpy as np
 from modp.crosstabs.agreements import agreements, most, numbers, votes
 from modp.crosstabs.identical import identities
 from modp.measures.linear import reconstructed, singled
+from modp.measures.weighted import CERTAINTY
 from modp.survey.records import Records
-
-CERTAINTY = 1.959964
-"""Standard errors on either side of a value: bounds are of 95% intervals."""
 
 GROUPS = 24
 """Groups of records, of which a subsample has a quarter."""

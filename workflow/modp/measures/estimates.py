@@ -112,8 +112,10 @@ def inside(true: np.ndarray, error: np.ndarray, synthetic: np.ndarray) -> np.nda
     return np.abs(synthetic - true) <= Z90 * error
 
 
-def overlap(true: np.ndarray, error: np.ndarray, synthetic: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the overlap of 90 % intervals: the mean of its shares in the one and in the other, 0 if none.
+def overlap(
+    true: np.ndarray, error: np.ndarray, synthetic: np.ndarray, own: np.ndarray, z: float = Z90
+) -> np.ndarray:
+    """Return the overlap of intervals: the mean of its shares in the one and in the other, 0 if none.
 
     Karr, Kohnen, Oganian, Reiter and Sanil, The American Statistician 60 (2006), equation 5, but not below
     0. An interval without width, as medians of rounded numbers have, is shared whole if it lies in the other.
@@ -121,13 +123,14 @@ def overlap(true: np.ndarray, error: np.ndarray, synthetic: np.ndarray, own: np.
     Parameters
     ----------
     true, error, synthetic, own : estimates and their standard errors, of one shape
+    z : standard errors on either side of an estimate that are its interval; by default that of 90 %
     """
-    high = np.minimum(true + Z90 * error, synthetic + Z90 * own)
-    low = np.maximum(true - Z90 * error, synthetic - Z90 * own)
+    high = np.minimum(true + z * error, synthetic + z * own)
+    low = np.maximum(true - z * error, synthetic - z * own)
     shared = np.maximum(high - low, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_true = np.where(error > 0, shared / (2 * Z90 * error), high >= low)
-        of_own = np.where(own > 0, shared / (2 * Z90 * own), high >= low)
+        of_true = np.where(error > 0, shared / (2 * z * error), high >= low)
+        of_own = np.where(own > 0, shared / (2 * z * own), high >= low)
     return (of_true + of_own) / 2
 
 

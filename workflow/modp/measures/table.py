@@ -22,6 +22,9 @@ Table = Literal[
     "guesses",
     "releases",
     "anonymeter",
+    "learners",
+    "numbers",
+    "analyses",
 ]
 """Where measures are columns.
 
@@ -30,7 +33,8 @@ the accuracy table, each with its standard error; ``accuracy``: of the accuracy 
 the table of weighted crosstabs, beside those of d; ``estimates``: of how well estimates are kept;
 ``privacy``: of the table of causal partners; ``copies``, ``membership``, ``exposed`` and ``guesses``: parts
 of the table of attacks; ``releases``: of the table of attacks on several tables together, which has a part
-for each; ``anonymeter``: of Anonymeter's risks.
+for each; ``anonymeter``: of Anonymeter's risks; ``learners``, ``numbers`` and ``analyses``: parts of the
+table of utility.
 """
 
 ATTACKS: dict[Table, str] = {
@@ -120,7 +124,9 @@ SIZE, COUNT = Form("{:.3f}"), Form("{:,}")
 BOUNDED, BOUNDED_SHARE = Form("{:.3f}", spread="interval"), Form("{:.2f}", percent=True, spread="interval")
 RANKED_SHARE = Form("{:.2f}", percent=True, spread="share")
 NEAR = Form("{:.2f}", spread="error")
+NEAR_HALF = Form("{:.3f}", spread="error")
 NEAR_ONE, SHARE = Form("{:.2f}"), Form("{:.1f}", percent=True)
+FINE = Form("{:.2f}", percent=True)
 
 SMALL, LARGE = 0.0, math.inf
 
@@ -130,10 +136,10 @@ class Headline:
     """A measure's part in the report's headline: a number, what it is, a sentence of meaning.
 
     Blanks are filled in from what is known of the row: the columns of the accuracy table (over all cells)
-    and of the privacy table, the row's privacy in metrics.json by its names there, ``written`` (the privacy
-    table's texts, and those of ``population``, by their keys), ``within`` and ``ideal_within`` (how far from
-    the true count half of the row's and the bootstrap's cells are at most), and ``zeros`` (what counts as a
-    structural zero).
+    and of the privacy table, the row's privacy and utility in metrics.json by their names there, ``written``
+    (the texts of the tables of privacy and of utility, and those of ``population``, by their keys),
+    ``within`` and ``ideal_within`` (how far from the true count half of the row's and the bootstrap's cells
+    are at most), and ``zeros`` (what counts as a structural zero).
     """
 
     value: str
@@ -175,7 +181,7 @@ class Measure:
         return (self.metric or "").partition(".")[2]
 
     def is_in(self, tree: str) -> bool:
-        """Whether this tree of metrics.json, ``accuracy`` or ``privacy``, has it."""
+        """Whether this tree of metrics.json, ``accuracy``, ``privacy`` or ``utility``, has it."""
         return (self.metric or "").partition(".")[0] == tree
 
 
@@ -258,6 +264,42 @@ MEASURES = (
     ),
     Measure("estimates_overlap", "overlap", ("estimates",), SHARE, "accuracy.estimates_overlap", LARGE),
     Measure("estimates_width", "width", ("estimates",), NEAR_ONE, "accuracy.estimates_width", 1.0),
+    Measure(
+        "auc_raw",
+        "AUC",
+        ("learners",),
+        NEAR_HALF,
+        "utility.auc_raw",
+        best=0.5,
+        repeated="AUC",
+        headline=Headline(
+            "AUC {written[auc_raw]}",
+            "of a classifier that tells it from new people",
+            "Boosted trees are shown synthetic records and as many people held out, values and all. AUC is "
+            "how often they take the synthetic one of two for synthetic: at 0.5 nobody can tell.",
+        ),
+    ),
+    Measure(
+        "auc_classes",
+        "AUC, classes",
+        ("learners",),
+        NEAR_HALF,
+        "utility.auc_classes",
+        best=0.5,
+        repeated="AUC, classes",
+    ),
+    Measure("tstr_median", "taught: median", ("learners",), SIZE, "utility.tstr_median", LARGE, "taught"),
+    Measure("tstr_worst", "taught: least", ("learners",), SIZE, "utility.tstr_worst", LARGE),
+    Measure("spearman_mean", "correlations: mean", ("numbers",), SIZE, "utility.spearman_mean", SMALL),
+    Measure("spearman_max", "greatest", ("numbers",), SIZE, "utility.spearman_max", SMALL),
+    Measure("spearman_slope", "slope", ("numbers",), SIZE, "utility.spearman_slope"),
+    Measure("quantiles", "quantiles", ("numbers",), FINE, "utility.quantiles", SMALL),
+    Measure("zero_shares", "zeros", ("numbers",), FINE, "utility.zero_shares", SMALL),
+    Measure("rounded", "rounded", ("numbers",), FINE, "utility.rounded", SMALL),
+    Measure("analyses_off", "off", ("analyses",), NEAR_ONE, "utility.analyses_off", SMALL, "analyses off"),
+    Measure("analyses_overlap", "overlap", ("analyses",), SHARE, "utility.analyses_overlap", LARGE),
+    Measure("analyses_agree", "agree", ("analyses",), SHARE, "utility.analyses_agree", LARGE),
+    Measure("analyses_held", "off held out", ("analyses",), NEAR_ONE, "utility.analyses_held", SMALL),
     Measure("entropy_bits", "bits", ("accuracy", "privacy"), Form("{:.1f}"), "privacy.entropy_bits", LARGE),
     Measure(
         "log10_effective_multiplicity", "effective multiplicity", ("privacy",), Form("10^{:.1f}"), best=LARGE

@@ -9,6 +9,9 @@ from modp.measures import accuracy
 Z90 = 1.6448536269514722
 """Standard errors on either side of an estimate that are its 90 % interval, as Census publishes them."""
 
+CERTAINTY = 1.959964
+"""Standard errors on either side of a value: bounds of all else are of 95 % intervals."""
+
 
 @dataclass(frozen=True)
 class WeightedCells:

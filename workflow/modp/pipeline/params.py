@@ -10,7 +10,8 @@ from modp.base.errors import InputError, did_you_mean
 from modp.crosstabs.cells import Zeros
 from modp.figures import registry
 from modp.figures.registry import Of, Shows
-from modp.measures.ends import BOOTSTRAP, MARGINALS
+from modp.measures.ends import BOOTSTRAP, MARGINALS, SAMPLE
+from modp.measures.formulas import Analysis
 from modp.models.family import Family, Name, Recipe, Row
 from modp.models.private.recipe import Epsilon
 from modp.models.registry import FAMILIES, families, family
@@ -22,6 +23,7 @@ RESERVED = (
     *("parts", "scattered", "anonymeter", "peers", "records", "holdout", "weights"),
     BOOTSTRAP,
     MARGINALS,
+    SAMPLE,
 )
 """Names of folders and files in a data set's results, which a model therefore cannot have."""
 
@@ -121,6 +123,17 @@ class Estimates(Strict):
     by: list[str] = Field(default=["ST", "SEX", "AGEP"])
 
 
+class Utility(Strict):
+    """Of which ``rows`` it is measured what the released table is worth to learners and to analysts.
+
+    ``targets`` are questions that learners predict; ``auto`` are those that can be predicted best. Rows and
+    questions that there are not are passed over.
+    """
+
+    rows: list[str] = Field(default_factory=list)
+    targets: Literal["auto"] | list[str] = "auto"
+
+
 DataOfBenchmarks = dict[Literal["nist", "florida", "households", "wide_households", "columns"], str]
 DATA_OF_BENCHMARKS: DataOfBenchmarks = {
     "nist": "tests/datasets/nist-2019.yaml",
@@ -155,8 +168,10 @@ class Params(Strict):
     ``models`` says its ``family``; each of ``rows`` is a synthetic table drawn from one of them, in a way
     that its family knows. ``paper_notebook`` measures accuracy as the author's notebook does, where that
     differs from the paper. With ``releases`` above one attacks are also made on so many tables of each row
-    together, drawn one as the other, as somebody could make who has them all. ``benchmarks`` names the
-    dataset YAMLs of the real data that ``snakemake benchmarks`` measures on where it is there.
+    together, drawn one as the other, as somebody could make who has them all. ``utility`` says of which rows
+    it is measured what they are worth to learners and analysts, ``analyses`` what the latter compute.
+    ``benchmarks`` names the dataset YAMLs of the real data that ``snakemake benchmarks`` measures on where it
+    is there.
     """
 
     dataset: str
@@ -176,6 +191,8 @@ class Params(Strict):
     answers_by_blade: AnswersByBlade | None = None
     grids: Grids = Field(default_factory=Grids)
     estimates: Estimates = Field(default_factory=Estimates)
+    utility: Utility = Field(default_factory=Utility)
+    analyses: list[Analysis] = Field(default_factory=list)
     release: Released = Field(default_factory=Released)
     scattered: Scattered = Field(default_factory=Scattered)
     benchmarks: DataOfBenchmarks = Field(default=DATA_OF_BENCHMARKS)
@@ -193,6 +210,15 @@ class Params(Strict):
     @classmethod
     def _an_emptied_key_asks_for_nothing(cls, answers: Any) -> Any:
         return answers or None
+
+    @field_validator("analyses")
+    @classmethod
+    def _analyses_are_told_apart(cls, analyses: list[Analysis]) -> list[Analysis]:
+        names = [analysis.name for analysis in analyses]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two analyses are called {name!r}")
+        return analyses
 
     @field_validator("device")
     @classmethod
@@ -317,6 +343,11 @@ class Params(Strict):
     def names(self) -> list[str]:
         """The names of the rows of the accuracy table: the bootstrap, then those that are drawn."""
         return [BOOTSTRAP, *(row.row for row in self.rows)]
+
+    @property
+    def useful(self) -> list[str]:
+        """The rows whose utility is measured; none drawn under a condition, which is of other people."""
+        return [row.row for row in self.rows if row.row in self.utility.rows and not row.condition]
 
     @property
     def repeatable(self) -> list[str]:

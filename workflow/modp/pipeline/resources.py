@@ -79,6 +79,7 @@ NEEDS = {
     "releases": Need(800, 120, 1000),
     "weigh": Need(600, 80, 1000),
     "estimate": Need(700, 150, 100),
+    "utility": Need(1000, 150, 100, (20, 2, 2)),
     "tables": Need(800, 60, 1500),
     "repeat": Need(1000, 120, 2000, (60, 60, 300)),
     "listed": Need(500, 2),
@@ -93,7 +94,8 @@ NEEDS = {
     "report_households": Need(700, 20, 1500),
     "release_households": Need(700, 120, 100),
     "card": Need(500, 10, 300),
-    "release": Need(700, 120, 100),
+    "values": Need(700, 120, 100),
+    "release": Need(700, 60),
 }
 """Of each step that rules run, by its name in :data:`modp.pipeline.steps.STEPS`. Those of code, fit,
 instances, draw and measure hold what was measured, a fifth to spare; the others are set after the like."""

@@ -295,8 +295,13 @@ def _report(params: Params) -> dict[str, Any]:
         steps += ["weigh", "estimate"]
         deps += [RAW, "workflow/questions"]
         read += ["weights.parquet", *(f"{row.row}/synthetic.parquet" for row in params.rows)]
+    if params.useful:
+        steps += ["values", "utility"]
+        deps += [RAW, "workflow/questions"]
+        read += ["holdout.parquet", *(f"{row}/synthetic.parquet" for row in params.useful)]
     deps += [*_results(*read), *sorted({*_code_of(steps), *figures})]
     outs = _results("tables", "figures", "parameters.json", "plots/accuracy.csv")
+    outs += _results(*(f"{row}/values.parquet" for row in params.useful))
     everything = [{"params.yaml": None}]
     stage = _stage("tables, metrics and figures of all rows", ["reported"], everything, deps, outs)
     return stage | {"metrics": _results("metrics.json")}

@@ -85,6 +85,7 @@ def card(
         accuracy=accuracy(run.table, run.three_way, name),
         privacy=printed_privacy(hidden) if len(hidden) else None,
         other_measures=other_measures(run.metrics, name),
+        useful=useful(run.metrics, name),
         guaranteed=guaranteed,
     )
 
@@ -217,6 +218,16 @@ def other_measures(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
         others = [n for n in numbers if n not in known and not n.endswith(LIMITS)]
         if others:
             texts[variant] = ", ".join(f"{name} {_number(name, measures)}" for name in others)
+    return texts
+
+
+def useful(metrics: Mapping[str, Any], model: str) -> dict[str, str]:
+    """Return variant -> what metrics.json says of utility, by the names of its measures; none of most."""
+    known = {m.name: m for m in measures_of("learners", "numbers", "analyses")}
+    texts = {}
+    for variant, found in metrics.get("utility", {}).get(model, {}).items():
+        there = [m for name, m in known.items() if found.get(name) is not None]
+        texts[variant] = ", ".join(f"{m.name} {cell(m, found)}" for m in there)
     return texts
 
 

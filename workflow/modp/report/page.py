@@ -116,13 +116,16 @@ def _facts(
     table = table[table["cells"] == "all"]
     accurate = table[row_names(table) == row].iloc[0].to_dict()
     private = hidden[row_names(hidden) == row].iloc[0].to_dict()
+    useful = _at(metrics, "utility", *row.split("/")) or {}
     return {
         **(_at(metrics, "privacy", *row.split("/")) or {}),
+        **useful,
         **private,
         **accurate,
         "written": {
             **{measure.key: cell(measure, private) for measure in measures_of("privacy")},
             **{measure.key: cell(measure, accurate) for measure in measures_of("population")},
+            **{m.key: cell(m, useful) for m in measures_of("learners") if useful.get(m.key) is not None},
         },
         "within": np.expm1(accurate["median"]),
         "ideal_within": np.expm1(table["median"].iloc[0]),

@@ -31,8 +31,9 @@ def metrics(
     attacked: pd.DataFrame,
     paper_notebook: bool = False,
     weighted: Sequence[pd.DataFrame] = (),
+    useful: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
-    """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. … as well.
+    """Return the tables as nested numbers: accuracy.<model>.<variant>.<measure>, privacy. …, utility. … too.
 
     Ratios are over all cells. Where accuracy is the author's notebook's, ``paper_notebook`` stands beside.
 
@@ -44,11 +45,13 @@ def metrics(
     paper_notebook : the parameter
     weighted : where there are weights, what :func:`modp.summaries.weighted.weighted_table` returns and, where
         there are estimates, :func:`modp.summaries.weighted.kept_table`
+    useful : where it is measured, what :func:`modp.summaries.utility.utility_table` returns
     """
     accuracy = _accuracy(table, three_way)
     if weighted:
         _add_weighted(accuracy, *weighted)
     found = {"accuracy": accuracy, "privacy": _privacy(hidden, attacked)}
+    found |= {} if useful is None else {"utility": _utility(useful)}
     return found | ({PAPER_NOTEBOOK: True} if paper_notebook else {})
 
 
@@ -99,6 +102,19 @@ def _privacy(hidden: pd.DataFrame, attacked: pd.DataFrame) -> dict[str, Any]:
             place = _place(tree, line)
             place[name] = number(line["value"])
             place |= {f"{name}{end}": number(line[end.removeprefix("_")]) for end in LIMITS}
+    return tree
+
+
+def _utility(table: pd.DataFrame) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for line in table.to_dict("records"):
+        place = _place(tree, line)
+        for measure in measures_of("learners", "numbers", "analyses"):
+            place[measure.name] = number(line[measure.key])
+            if measure.form.spread == "error":
+                place[f"{measure.name}{ERROR}"] = number(line[f"{measure.key}{ERROR}"])
+        if line["variant"]:
+            place |= {f"{RATIO}{m.name}": number(line[f"{RATIO}{m.key}"]) for m in measures_of("numbers")}
     return tree
 
 

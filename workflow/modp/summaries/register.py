@@ -10,11 +10,13 @@ class Table:
     public : whether it says nothing but what is measured over many cells or many people; else it shows what
         a few true records answer
     weighted: whether it is made only where the data set names weights
+    useful : whether it is made only where the utility of rows is measured, by raw records
     whole : whether it is of whole households, and made only of these
     """
 
     public: bool = True
     weighted: bool = False
+    useful: bool = False
     whole: bool = False
 
 
@@ -23,6 +25,8 @@ TABLES = {
     "three_way": Table(),
     "accuracy_weighted": Table(weighted=True),
     "estimates": Table(public=False, weighted=True),
+    "utility": Table(useful=True),
+    "analyses": Table(public=False, useful=True),
     "privacy": Table(),
     "attacks": Table(),
     "releases": Table(),

@@ -96,7 +96,7 @@ def _titles() -> dict[str, dict[str, str]]:
     ratios = {f"{RATIO}{m.name}": f"{m.title} ×" for m in of_d}
     ratios |= {f"{RATIO}{m.name}{THREE_WAY}": f"three-way {m.title} ×" for m in of_d if m.three_way}
     ratios |= {f"{RATIO}{m.name}{WEIGHTED}": f"weighted {m.title} ×" for m in of_d}
-    titles: dict[str, dict[str, str]] = {"accuracy": ratios, "privacy": {}}
+    titles: dict[str, dict[str, str]] = {"accuracy": ratios, "privacy": {}, "utility": {}}
     for kind, columns in titles.items():
         columns |= {m.name: m.repeated for m in measures_of() if m.repeated and m.is_in(kind)}
     return titles
