@@ -103,7 +103,9 @@ def code(
             "values that fill a decile or more, where chance says which decile a record falls into (is one "
             f"a code for something else?): {', '.join(spikes)}"
         )
-    codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
+    own = any(c.code == BLANK or c.code.startswith(f"{OWN} ") for q in made for c in q.categories)
+    order = tuple(questions.heat_map_order)
+    codebook = Codebook(questions.name, tuple(made), pairs, order, questions.from_records or own)
     return codes, codebook
 
 
