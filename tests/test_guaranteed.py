@@ -180,9 +180,9 @@ def test_what_the_question_set_lacks_is_named(question, said):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"numbers": {"cuts": [5]}, "bounds": [9, 9]}, "no number is from 9 to 9"),
-        ({"numbers": {"cuts": [5, 20]}, "bounds": [0, 9]}, "20 is a category's and not from 0 to 9"),
-        ({"categories": {1: "a", 5: {"label": "b", "values": "5.."}}, "bounds": [3, 9]}, "1 is a category's"),
+        ({"numbers": {"cuts": [5]}, "bounds": [9, 9]}, "numbers are from 9 to 9"),
+        ({"numbers": {"cuts": [5, 20]}, "bounds": [0, 9]}, "numbers are from 0 to 9, and 20 is not"),
+        ({"categories": {0: "a", 5: {"label": "b", "values": "5.."}}, "bounds": [1, 3]}, "and 5 is not"),
         ({"categories": {"a": "a", "b": "b"}, "bounds": [0, 9]}, "the categories are words"),
         ({"numbers": {"cuts": ["2020-01-01"], "dates": "iso"}, "bounds": [1, 2]}, "1 is not a date"),
         ({"numbers": {"cuts": ["2020-01-01"], "dates": "iso"}, "step": 2}, "dates are drawn by the day"),

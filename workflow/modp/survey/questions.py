@@ -77,9 +77,9 @@ class QuestionRecipe(Strict):
     categories that stand for a missing answer, which ``modp impute`` fills: -1 for blanks, ``[]`` for none;
     where it is not said, :mod:`modp.release.holes` decides.
 
-    ``bounds`` are the least and the greatest number that an answer can be, and ``step`` is what all numbers
-    are multiples of, 1 where it is not said. With a formal guarantee numbers are drawn by these, and not by
-    those of the records.
+    ``bounds`` are the least and the greatest number that are drawn of classes without an end, and ``step`` is
+    what all numbers are multiples of, 1 where it is not said. With a formal guarantee numbers are drawn by
+    these, and not by those of the records.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
@@ -133,16 +133,13 @@ class QuestionRecipe(Strict):
         if self.bounds is None:
             return self
         low, high = self.limits
-        of_ranges = () if self.in_words else itertools.chain(*(part[:2] for part in self.intervals()))
-        ends = [*of_ranges, *(self.numbers.edges if self.numbers else ())]
+        edges = self.numbers.edges if self.numbers else ()
+        parts = [] if self.in_words else [part[:2] for part in self.intervals()]
+        ends = [*edges, *(b for a, b in parts if np.isinf(a)), *(a for a, b in parts if np.isinf(b))]
         outside = [end for end in ends if np.isfinite(end) and not low <= end <= high]
         if low >= high or outside:
-            told = f"{self.bounds[0]} to {self.bounds[1]}"
-            raise ValueError(
-                f"'bounds': no number is from {told}"
-                if low >= high
-                else f"'bounds': {numbers.amount(outside[0])} is a category's and not from {told}"
-            )
+            told = f", and {(self.numbers or NumbersRecipe()).written(outside[0])} is not" if outside else ""
+            raise ValueError(f"'bounds': numbers are from {self.bounds[0]} to {self.bounds[1]}{told}")
         return self
 
     @model_validator(mode="after")
