@@ -321,7 +321,7 @@ class Synthesizer:
             "dataset": as_yaml(self._dataset.model_dump(exclude_unset=True)),
             "names": _names(self._like),
             "of_categories": {n: str(self._like.dtypes.iloc[int(n[11:])].categories.dtype) for n in listed},
-            "columns": {part: [_said(c) for c in found.values()] for part, found in columns.items()},
+            "columns": {part: [c.told for c in found.values()] for part, found in columns.items()},
         }
         with written(Path(path)) as temporary:
             save_file(tensors, temporary, {FORMAT: json.dumps(content, ensure_ascii=False)})
@@ -349,7 +349,7 @@ class Synthesizer:
         made._like = _with_categories(_unpacked(tensors["like"]), tensors, content["of_categories"])
         made._like.columns = pd.Index(content["names"])
         columns = {
-            part: [_column(said, tensors[f"{part}.{at}"]) for at, said in enumerate(found)]
+            part: [Column.of(told, tensors[f"{part}.{at}"]) for at, told in enumerate(found)]
             for part, found in content["columns"].items()
         }
         made._answers = dict(zip(made.codebook_.names, columns["answers"], strict=True))
@@ -423,14 +423,3 @@ def _with_categories(
         listed = pd.Index(_unpacked(tensors[name])["of"].to_numpy()).astype(kind)
         frame[column] = frame[column].astype(pd.CategoricalDtype(listed, frame[column].dtype.ordered))
     return frame
-
-
-def _said(column: Column) -> dict[str, Any]:
-    """A column without its places, as JSON has it."""
-    kept = {"name": column.name, "label": column.label, "labels": dict(column.labels), "dtype": column.dtype}
-    return kept | {"kinds": column.kinds.tolist(), "missing": sorted(column.missing)}
-
-
-def _column(said: Mapping[str, Any], places: np.ndarray) -> Column:
-    kinds, missing = np.array(said["kinds"], object), frozenset(said["missing"])
-    return Column(said["name"], kinds, places, said["label"], said["labels"], missing, said["dtype"])

@@ -1,5 +1,5 @@
-rule release_row:
-    """Put one row's records into a folder that may leave the house, in the input's own form."""
+rule values:
+    """Draw the answers inside the categories of one row's records: the table to be released."""
     input:
         files=expand(rules.acquire.output.file, file=DATASET.names),
         held=expand(rules.acquire.output.file, file=DATASET.held_names),
@@ -8,6 +8,39 @@ rule release_row:
         records=rules.code.output.records,
         codebook=rules.code.output.codebook,
         synthetic=lambda w: synthetic(w.row),
+        public=lambda w: where.at_hand(PARAMS.release.public) if PARAMS.release.public else [],
+        code=lambda w: code_of("values", w.row),
+    output:
+        f"{RESULTS}/{{row}}/values.parquet",
+    log:
+        f"{LOGS}/{{row}}/values.log",
+    wildcard_constraints:
+        row=one_of(ROWS),
+    resources:
+        mem_mb=resources.memory("values", SIZE),
+        runtime=resources.minutes("values", SIZE),
+    params:
+        model=lambda w: PARAMS.models[ROWS[w.row].model].model_dump_json(),
+        values=PARAMS.release.values,
+        seed=PARAMS.seed,
+        share=PARAMS.holdout,
+    shell:
+        "python -m modp values --records {input.records:q} --codebook {input.codebook:q}"
+        " --name {wildcards.row:q} --model {params.model:q} --synthetic {input.synthetic:q}"
+        " --files {input.files:q} --held-files {input.held:q} --share {params.share}"
+        " --dataset {input.dataset:q} --questions {input.questions:q} --values {params.values}"
+        " --public {input.public:q} --seed {params.seed} --out {output:q} --log {log:q}"
+
+
+rule release_row:
+    """Put one row's records into a folder that may leave the house, in the input's own form."""
+    input:
+        files=expand(rules.acquire.output.file, file=DATASET.names),
+        dataset=DATASET_YAML,
+        questions=QUESTIONS_YAML,
+        records=rules.code.output.records,
+        codebook=rules.code.output.codebook,
+        drawn=rules.values.output,
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
         metrics=rules.tables.output.metrics,
@@ -32,16 +65,14 @@ rule release_row:
         despite=lambda w: ("--despite-warnings" if w.row in PARAMS.release.despite_warnings else ""),
         values=PARAMS.release.values,
         zeros=PARAMS.zeros,
-        seed=PARAMS.seed,
-        share=PARAMS.holdout,
     shell:
         "python -m modp release --records {input.records:q} --codebook {input.codebook:q}"
         " --name {params.name:q} --model {params.model:q} --row {params.row:q}"
-        " --synthetic {input.synthetic:q} --files {input.files:q} --held-files {input.held:q}"
-        " --share {params.share} --dataset {input.dataset:q} --questions {input.questions:q}"
+        " --drawn {input.drawn:q} --files {input.files:q}"
+        " --dataset {input.dataset:q} --questions {input.questions:q}"
         " --values {params.values} --public {input.public:q} {params.despite} --accuracy {input.accuracy:q}"
         " --privacy {input.privacy:q} --metrics {input.metrics:q} --warnings {input.warnings:q}"
-        " --zeros {params.zeros} --seed {params.seed} --out {output:q} --log {log:q}"
+        " --zeros {params.zeros} --out {output:q} --log {log:q}"
 
 
 rule release:

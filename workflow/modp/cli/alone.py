@@ -36,7 +36,7 @@ FIGURES = {
 """Figures of the report: each one's kind, and the rows that it shows."""
 
 MEASURES = ("cells", "summary", "triples", "attack", "roc")
-STEPS = 10
+STEPS = 11
 """All but the one on weighted crosstabs, where there are weights."""
 
 
@@ -174,6 +174,7 @@ def _drawn(alone: Alone) -> Iterable[Step]:
     yield "fitting", "fit", {**work, "name": MODEL, "model": alone.model, **files}
     made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": IN_ONE_COMMAND.family}
     yield "drawing synthetic records", "draw", {**work, **made}
+    yield "drawing answers inside their categories", "values", _values(alone)
     of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": at("privacy.parquet")}
     measured = _measured(alone, row, at("synthetic.parquet"), of_model)
     yield "measuring the synthetic records", "measure", measured
@@ -210,6 +211,16 @@ def _sources(alone: Alone) -> dict[str, Any]:
         "questions": alone.questions,
         "share": HELD_OUT,
         "seed": alone.seed,
+    }
+
+
+def _values(alone: Alone) -> dict[str, Any]:
+    at = alone.at
+    return {
+        **_sources(alone),
+        **{"records": at("records.parquet"), "codebook": at("codebook.json")},
+        **{"name": f"{MODEL}/{ROW}", "model": alone.model, "synthetic": at("synthetic.parquet")},
+        "out": at("values.parquet"),
     }
 
 
@@ -269,10 +280,10 @@ def release_arguments(alone: Alone) -> dict[str, Any]:
     """Return the arguments of the step ``release``."""
     at = alone.at
     return {
-        **_sources(alone),
+        **{"files": alone.files, "dataset": alone.dataset, "questions": alone.questions},
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
         **{"name": MODEL, "model": alone.model, "row": alone.row},
-        **{"synthetic": at("synthetic.parquet"), "accuracy": at("tables/accuracy.parquet")},
+        **{"drawn": at("values.parquet"), "accuracy": at("tables/accuracy.parquet")},
         **{"privacy": at("tables/privacy.parquet"), "metrics": at("metrics.json")},
         **{"warnings": at("tables/warnings.json"), "zeros": ZEROS, "out": at("release/README.md")},
     }

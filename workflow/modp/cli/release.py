@@ -1,38 +1,33 @@
-"""Put one row's synthetic records into a folder that may leave the house, in the input's own form."""
+"""Put one row's drawn answers into a folder that may leave the house, in the input's own form."""
 
 import argparse
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-import numpy as np
 import pandas as pd
 
 from modp.base.config import check, load
 from modp.base.errors import InputError
 from modp.base.output import Log, room_for
-from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
-from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
+from modp.cli.inputs import ask_for_coded, ask_for_model, coded, recipe_of
+from modp.cli.selected import fitted_questions, form_of
 from modp.files.form import Form, TextForm, written_ending
 from modp.files.write import write
 from modp.models.family import Family, Recipe
 from modp.pums.where import Dataset
-from modp.release.assembled import BESIDES, Source, released
-from modp.release.drawing import Pool
+from modp.release.assembled import BESIDES
 from modp.release.inside import Inside
-from modp.release.public import public_pools
 from modp.release.readme import About, readme
+from modp.release.stored import read
 from modp.report import card, page
 from modp.summaries.accuracy import ZEROS
 from modp.summaries.warnings import EVERY
 from modp.survey.records import Records
-
-SHOWN = 10
-"""Categories named in a message."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask_for_model(parser)
     parser.add_argument("--name", required=True, help="of the model, in params.yaml")
     parser.add_argument("--row", type=json.loads, required=True, help="the row, as JSON")
-    parser.add_argument("--synthetic", type=Path, required=True, help="the row's records")
+    parser.add_argument("--drawn", type=Path, required=True, help="the row's answers, of the step values")
     parser.add_argument("--files", type=Path, nargs="+", required=True, help="raw files, in order")
-    parser.add_argument("--held-files", type=Path, nargs="*", default=[], help="raw files held out")
-    parser.add_argument("--share", type=float, default=0.0, help="held out where there are none of these")
     parser.add_argument("--dataset", type=Path, required=True, help="the dataset YAML")
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
     parser.add_argument("--values", choices=get_args(Inside), default="shape", help="inside their class")
@@ -55,34 +48,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--warnings", type=Path, required=True)
     parser.add_argument("--zeros", choices=list(ZEROS), required=True, help="what counts as such")
-    parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True, help="the page in the folder that is written")
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Refuse what is a copy; else assemble, write, explain."""
+    """Refuse what is a copy; else write what was drawn, and explain."""
     row = f"{options.row['model']}/{options.row['name']}"
     family, recipe = recipe_of(options)
     warned = warned_of(row, options, log)
     guaranteed = family.guarantee(recipe)
-    how: Inside = options.values  # noqa: PD011
-    if (how == "public") != (options.public is not None):
-        raise InputError("--values public and --public go together")
-    if guaranteed and options.public is None:
-        raise InputError(
-            f"{row} has a formal guarantee, which a release would break: answers inside a category are "
-            "drawn from the true records, without noise. Name a public table of the input's form in "
-            "params.yaml, as in 'release: {values: public, public: PATH}', or take the category codes of "
-            "synthetic.parquet, without its columns record and entropy_bits"
-        )
     records = coded(options.records, options.codebook)
-    drawn = read_drawn(options.synthetic, records.codebook)
-    source, form, files = _source(options, records, bool(guaranteed), log)
-    if guaranteed:
-        _require_public(drawn.codes, source, options.public)
-    made = released(drawn.codes, source, options.seed, how, drawn.weights, recipe.of_weights)
+    made = read(options.drawn)
+    dataset = load(options.dataset, Dataset)
+    files = [options.public] if guaranteed else options.files
+    form = form_of(files, dataset, fitted_questions(options.questions, dataset), BESIDES)
     file = _file_name(files, form, options.dataset)
-    about = _about(row, family, recipe, records, source.dataset, options)
+    about = _about(row, family, recipe, records, dataset, options)
     if guaranteed:
         about = replace(about, records=None, measured=(), guaranteed=guaranteed)
     text = readme(file, made, form.names, replace(about, warnings=warned))
@@ -91,7 +72,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         write(folder / file, made.table, form)
     for line in made.said:
         log(line)
-    log(f"{options.out.parent}: {len(drawn.codes):,} records in {file}, and {options.out.name}")
+    log(f"{options.out.parent}: {len(made.table):,} records in {file}, and {options.out.name}")
 
 
 def warned_of(row: str, options: argparse.Namespace, log: Log) -> list[str]:
@@ -107,51 +88,6 @@ def warned_of(row: str, options: argparse.Namespace, log: Log) -> list[str]:
     for sentence in found:
         log(f"{row} is released although it {sentence}")
     return found
-
-
-def _source(
-    options: argparse.Namespace, records: Records, guaranteed: bool, log: Log
-) -> tuple[Source, Form, Sequence[Path]]:
-    """What answers are drawn from: true records and a public table, or this alone; its form and files."""
-    dataset = load(options.dataset, Dataset)
-    questions = fitted_questions(options.questions, dataset)
-    public: Mapping[str, Sequence[Pool]] = {}
-    if options.public is not None:
-        say = log.only_file
-        others, table, form, column_of = as_public(options.public, dataset, questions, BESIDES, say)
-        answers, codebook = others.answers, records.codebook
-        public = public_pools(table, others.rows, answers, questions, codebook, column_of)
-        if guaranteed:
-            none = records[:0]
-            alone = Source(none, questions, dataset, table, np.zeros(0, np.int64), column_of, public)
-            return alone, form, [options.public]
-    chosen = selected(
-        options.files, options.held_files, dataset, questions, options.share, options.seed, log.only_file
-    )
-    if len(chosen.rows) != len(records):
-        raise InputError(
-            f"{options.records} has {len(records):,} records, and the files give {len(chosen.rows):,} now: "
-            "they have changed since; run the pipeline again"
-        )
-    table, form, column_of = as_in_files(options.files, dataset, questions, chosen, BESIDES)
-    return Source(records, questions, dataset, table, chosen.rows, column_of, public), form, options.files
-
-
-def _require_public(codes: np.ndarray, source: Source, public: Path) -> None:
-    """Raise InputError where records need an answer of a category that the public table has none of."""
-    lacking = [
-        f"{question.name}={question.categories[k].code} ({question.labels[k]})"
-        for question, own in zip(source.records.codebook.questions, codes.T, strict=True)
-        for k in np.unique(own).tolist()
-        if not source.public[question.name][k].texts
-    ]
-    if lacking:
-        more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
-        raise InputError(
-            f"{public} has no answer of {len(lacking)} categories, and with a formal guarantee none may be "
-            f"taken from the true records: {', '.join(lacking[:SHOWN])}{more}. Take a larger public table, "
-            "or merge these categories with others in the question set"
-        )
 
 
 def _file_name(files: Sequence[Path], form: Form, dataset_yaml: Path) -> str:

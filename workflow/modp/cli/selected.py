@@ -150,12 +150,7 @@ def as_in_files(
     if dataset.table is not None:
         return *own_table(files, dataset, dataset.table), {}
     in_capitals = [_in_capitals(path) for path in files]
-    first = in_capitals[0]
-    found = {column: vintages.source(column, first) for column in questions.columns}
-    column_of = {column: first[at.column] for column, at in found.items() if at}
-    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
-    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
-    wanted = [*column_of.values(), *others]
+    column_of, wanted = _wanted(in_capitals, dataset, questions, besides)
     tables, form = [], None
     for path, names in zip(files, in_capitals, strict=True):
         own = {names.get(_capitals(name), name): name for name in wanted}
@@ -168,6 +163,31 @@ def as_in_files(
         if vintages.is_adjusted(column, dataset.vintage):
             table = table.replaced(_adjusted(table[name], chosen.answers[column][chosen.kept], chosen.rows))
     return table, form, column_of
+
+
+def form_of(
+    files: Sequence[Path], dataset: Dataset, questions: QuestionSet, besides: Collection[str]
+) -> Form:
+    """Return the form of the first of these files, as :func:`as_in_files` does."""
+    if dataset.table is not None:
+        return read(files[0], dataset.table)[1]
+    _, wanted = _wanted([_in_capitals(path) for path in files], dataset, questions, besides)
+    return read(files[0], DETECTED, wanted)[1]
+
+
+def _wanted(
+    in_capitals: Sequence[Mapping[str, str]],
+    dataset: Dataset,
+    questions: QuestionSet,
+    besides: Collection[str],
+) -> tuple[dict[str, str], list[str]]:
+    """What the first of Census's files calls the question set's columns, and all columns to read of it."""
+    first = in_capitals[0]
+    found = {column: vintages.source(column, first) for column in questions.columns}
+    column_of = {column: first[at.column] for column, at in found.items() if at}
+    named = [*besides, dataset.household or raw.HOUSEHOLD, *([dataset.weight] if dataset.weight else [])]
+    others = [first[name.upper()] for name in named if all(name.upper() in names for names in in_capitals)]
+    return column_of, [*column_of.values(), *others]
 
 
 def as_public(

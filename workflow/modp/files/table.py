@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +47,18 @@ class Column:
         blank = self.places == BLANK
         texts = np.append(self.kinds, "")[self.places] if len(self.kinds) else np.full(len(blank), "", object)
         return np.ma.array(texts, mask=blank)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All but the rows, as JSON has it."""
+        kept = {"name": self.name, "label": self.label, "labels": dict(self.labels), "dtype": self.dtype}
+        return kept | {"kinds": self.kinds.tolist(), "missing": sorted(self.missing)}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], places: np.ndarray) -> Self:
+        """Return a column of which this was told, with its rows."""
+        changed = {"kinds": np.array(told["kinds"], object), "missing": frozenset(told["missing"])}
+        return cls(**{**told, **changed}, places=places)
 
 
 @dataclass(frozen=True)

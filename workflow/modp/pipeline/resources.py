@@ -93,7 +93,8 @@ NEEDS = {
     "report_households": Need(700, 20, 1500),
     "release_households": Need(700, 120, 100),
     "card": Need(500, 10, 300),
-    "release": Need(700, 120, 100),
+    "values": Need(700, 120, 100),
+    "release": Need(700, 60),
 }
 """Of each step that rules run, by its name in :data:`modp.pipeline.steps.STEPS`. Those of code, fit,
 instances, draw and measure hold what was measured, a fifth to spare; the others are set after the like."""

@@ -57,6 +57,7 @@ STEPS = {
     "figure": Step("draw one figure"),
     "report": Step("put everything about a run into one page, and what is public of it into another"),
     "card": Step("write the card of one model", ("guarantee",), words=True),
+    "values": Step("draw the answers inside one row's categories: the table to be released", ("guarantee",)),
     "release": Step("put a row's records into a folder that may leave the house", ("guarantee",), words=True),
     "anonymeter": Step("put Anonymeter's risks beside the other attacks"),
     "compare": Step("compare two runs: parameters that differ, metrics with their change", runs=For.PEOPLE),

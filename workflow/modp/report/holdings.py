@@ -56,6 +56,12 @@ HOLDINGS = (
         "not as they are: `snakemake release` makes of them what may",
     ),
     Holding(
+        ("<model>/<variant>/values.parquet",),
+        "synthetic records with answers as the input writes them, in random order: what a release holds, "
+        "also of rows that are warned of",
+        "not as it is: `snakemake release` makes of it what may",
+    ),
+    Holding(
         ("<model>/<variant>/release/",),
         "synthetic records in the input's own form, and a page on them: no `record`, no `entropy_bits`, rows "
         "in random order",
