@@ -52,7 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Refuse what is a copy; else write what was drawn, and explain."""
+    """Refuse what is a copy; else write what was drawn, and explain.
+
+    With a guarantee nothing that was computed of the true records stands in the folder: no measure, no
+    warning, nor the form of their file.
+    """
     row = f"{options.row['model']}/{options.row['name']}"
     family, recipe = recipe_of(options)
     warned = warned_of(row, options, log)
@@ -60,13 +64,18 @@ def run(options: argparse.Namespace, log: Log) -> None:
     records = coded(options.records, options.codebook)
     made = read(options.drawn)
     dataset = load(options.dataset, Dataset)
-    files = [options.public] if guaranteed else options.files
-    form = form_of(files, dataset, fitted_questions(options.questions, dataset), BESIDES)
+    files = [path for path in [options.public] if path] if guaranteed else options.files
+    if files:
+        form = form_of(files, dataset, fitted_questions(options.questions, dataset), BESIDES)
+    else:
+        form = TextForm(".csv", tuple(made.table.names), tuple(made.table.names))
     file = _file_name(files, form, options.dataset)
     about = _about(row, family, recipe, records, dataset, options)
     if guaranteed:
         about = replace(about, records=None, measured=(), guaranteed=guaranteed)
-    text = readme(file, made, form.names, replace(about, warnings=warned))
+    else:
+        about = replace(about, warnings=warned)
+    text = readme(file, made, form.names, about)
     form = _of_one_table(form, file) if len(files) > 1 else form
     with written_folder(options.out, text) as folder:
         write(folder / file, made.table, form)
@@ -91,9 +100,9 @@ def warned_of(row: str, options: argparse.Namespace, log: Log) -> list[str]:
 
 
 def _file_name(files: Sequence[Path], form: Form, dataset_yaml: Path) -> str:
-    """The input's name where it is one file; of several the data set's."""
+    """The input's name where it is one file; of several, or none that may be looked at, the data set's."""
     ending = written_ending(form)
-    if len(files) > 1:
+    if len(files) != 1:
         return dataset_yaml.name.removesuffix(".yaml").removesuffix(".yml") + ending
     name = files[0].name
     return name.removesuffix(form.ending) + ending

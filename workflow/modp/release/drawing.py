@@ -239,7 +239,7 @@ def _unseen(asked: Asked, k: int, parts: Sequence[Range]) -> Draw:
     if parts and (recipe.numbers or recipe.deciles):
         part = bounded(recipe, parts[0])
         if part.low == part.high:
-            return functools.partial(values.common, asked.texts(np.array([part.low])), np.ones(1))
+            return functools.partial(values.common, asked.texts(np.array([part.low])).tolist(), np.ones(1))
         shape = values.blind(part, asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0)
         blank = recipe.deciles.blank_as if recipe.deciles else None
         return functools.partial(_blanked if blank is not None else _written, asked, k, shape)
