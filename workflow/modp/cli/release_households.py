@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     if not guaranteed:
         made = _as_in_files(true, drawn, dataset, questions, options, log)
     elif how == "uniform":
-        made = _as_stated(drawn, dataset, questions, options)
+        made = as_stated(drawn, dataset, questions, options.seed, row)
     else:
         made = coded(drawn, questions)
     tables, what, said = made
@@ -128,16 +128,14 @@ def coded(
     return tables, what, ()
 
 
-def _as_stated(
-    drawn: Households, dataset: Dataset, questions: QuestionSet, options: argparse.Namespace
-) -> Made:
-    """Households with answers that are drawn by what the question set says, without a look at true ones."""
+def as_stated(drawn: Households, dataset: Dataset, questions: QuestionSet, seed: int, row: str) -> Made:
+    """Return households with answers drawn by what the question set says, without a look at true ones."""
     key = dataset.household or SERIAL
     persons = stated(drawn.codebook.persons, questions.of_level("person"), dataset)
     homes = stated(drawn.codebook.homes, questions.of_level("household"), dataset, key)
     for records, source in ((drawn.persons, persons), (drawn.homes, homes)):
-        require_stated(records.codes, source, f"{options.row['model']}/{options.row['name']}")
-    return _frames(release.released(drawn, persons, homes, questions.derived, options.seed, "uniform"))
+        require_stated(records.codes, source, row)
+    return _frames(release.released(drawn, persons, homes, questions.derived, seed, "uniform"))
 
 
 def _as_in_files(

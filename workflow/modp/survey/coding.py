@@ -440,7 +440,7 @@ def stated_labels(question: Question, recipe: QuestionRecipe) -> list[str]:
     if recipe.numbers:
         whole = (recipe.step or 1) % 1 == 0
         labels |= {c.code: c.label for c in numbers.categories(recipe.numbers, whole, recipe.unit)}
-    ends = np.rint([-np.inf, *question.edges, np.inf]).tolist() if question.edges else []
+    ends = np.rint([-np.inf, *question.edges, np.inf]).tolist() if question.made == DECILES else []
     for k, (low, high) in enumerate(itertools.pairwise(ends), start=1):
         part = numbers.Interval(str(k), low, high)
         labels[str(k)] = f"decile {k}: {numbers.label(NumbersRecipe(), part, False, recipe.unit)}"

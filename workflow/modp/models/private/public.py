@@ -14,6 +14,7 @@ from modp.draws import postprocess
 from modp.models.stationary import matching
 from modp.models.stationary.model import Stationary
 from modp.survey.codebook import Codebook
+from modp.survey.coding import NUMBERS
 from modp.survey.records import Records
 
 FEWEST, MOST_CHAINS = 100, 20_000
@@ -58,7 +59,7 @@ def refuse_private_edges(codebook: Codebook, public: bool, name: str) -> None:
     ----------
     public : whether model ``name`` says that decile edges, and such categories, are public
     """
-    cut = [question.name for question in codebook.questions if question.edges]
+    cut = [question.name for question in codebook.questions if question.edges and question.made != NUMBERS]
     if public or not (cut or codebook.from_records):
         return
     if cut:
