@@ -12,6 +12,7 @@ from test_release import AMOUNTS, DAYS, coded_again, dataset, numbers_question, 
 from modp.base.errors import InputError
 from modp.files.raw import raw
 from modp.models.private.public import refuse_private_edges
+from modp.release.amounts import drawn_amounts
 from modp.release.assembled import Source, released, stated, unstated
 from modp.survey import coding
 from modp.survey.codebook import Codebook
@@ -140,6 +141,14 @@ def test_numbers_are_even_inside_their_class():
     counts = np.bincount(drawn, minlength=300)
     assert counts[:100].sum() == 0 and len(counts) == 300
     assert abs(counts[100:] / 100 - 1).max() < 0.5  # 100 expected of each, 5 standard errors
+
+
+def test_numbers_that_are_measured_are_drawn_by_the_question_set_too():
+    questions = question_set({**numbers_question("A", 100), "bounds": [0, 299]}, other())
+    codes, source = source_of(questions, A=[5] * 50 + [250] * 50)
+    amounts = drawn_amounts(codes, ["A"], source, 1)["A"]
+    assert ((amounts >= 100) == (codes[:, 0] == 1)).all()
+    assert len(np.unique(amounts)) > 50 and amounts.max() < 300
 
 
 def test_where_blanks_stand_for_a_number_it_is_written_blank():
