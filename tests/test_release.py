@@ -608,6 +608,17 @@ def test_what_is_released_is_what_was_drawn_and_may_be_measured(step, tmp_path):
     assert drawn.what["A"] == "synthetic answers"
 
 
+@pytest.mark.parametrize(("balanced", "share"), [(False, "1"), (True, "0.25")])
+def test_the_page_says_by_what_standard_errors_are_to_be_multiplied(step, tmp_path, balanced, share):
+    row = {"model": "m", "name": "r", "sweeps": 5, "balanced": balanced}
+    assert step(row=row) == 0
+    page = (tmp_path / "release" / "README.md").read_text()
+    assert f"**{np.sqrt(1 + float(share)):.2f}**, which is √(*m*/*n* + {share}) with *m* = 400" in page
+    assert step(row={**row, "where": {"B": "x"}}) == 0
+    page = (tmp_path / "release" / "README.md").read_text()
+    assert "no error bar computed from these records knows of their synthesis" in page
+
+
 @FEW
 @given(st.lists(st.one_of(st.none(), st.text(min_size=1, max_size=5)), max_size=9), st.booleans())
 def test_a_stored_table_is_read_as_it_was(tmp_path_factory, answers, labelled):

@@ -18,7 +18,8 @@ from modp.cli.inputs import ask_for_coded, ask_for_model, coded, recipe_of
 from modp.cli.selected import fitted_questions, form_of
 from modp.files.form import Form, TextForm, written_ending
 from modp.files.write import write
-from modp.models.family import Family, Recipe
+from modp.models.family import Family, Recipe, Row
+from modp.models.stationary.recipe import StationaryRow
 from modp.pums.where import Dataset
 from modp.release.assembled import BESIDES
 from modp.release.inside import Inside
@@ -116,7 +117,8 @@ def _about(
     parameters = recipe.model_dump()
     zeros = ZEROS[parameters.get("zeros") or options.zeros]
     method = card.method(family, parameters, zeros)
-    treated = card.treatment(check(options.row, family.row, row).model_dump(), family)
+    checked = check(options.row, family.row, row)
+    treated = card.treatment(checked.model_dump(), family)
     return About(
         title=dataset.title,
         records=len(records),
@@ -126,7 +128,18 @@ def _about(
         guaranteed=(),
         warnings=(),
         how=options.values,
+        balanced=_balanced(checked, recipe),
     )
+
+
+def _balanced(row: Row, recipe: Recipe) -> bool | None:
+    """Whether a row's records are balanced; None where intervals from them follow no rule that we know.
+
+    One is known of stationary models that are fitted to all records alike (:mod:`modp.measures.pooling`).
+    """
+    if not isinstance(row, StationaryRow) or row.condition is not None or recipe.of_weights:
+        return None
+    return row.balanced
 
 
 @contextmanager

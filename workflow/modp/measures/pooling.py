@@ -17,9 +17,16 @@ from modp.base.errors import InputError
 
 DRAWING = 0.25
 """Of a balanced table, the share of a plain draw's variance that is taken for its drawing where one table
-alone does not tell it. What was measured is in docs/method.md: 0.01 for shares of one answer or of two, 0.1
-for coefficients of regressions, 0.2 for shares of three answers and quantiles, up to 0.5 for means of numbers
-in small groups."""
+alone does not tell it. What was measured is in docs/intervals.md: 0.01 for shares of one answer or of two,
+0.1 for coefficients of regressions, 0.2 for shares of three answers and quantiles, up to 0.5 for means of
+numbers in small groups."""
+
+COVERAGE = (
+    "in 150 samples of 1,000 records of a known distribution, 95 % intervals made so from balanced tables "
+    "held the true value of 26 shares, means, quantiles and coefficients of regressions in 75 of 100 cases, "
+    "where those from the samples themselves held it in 95"
+)
+"""What was measured of intervals from one table; docs/intervals.md has it in full."""
 
 
 @dataclass(frozen=True)
