@@ -4,14 +4,18 @@ Half of the releases are of a small random table, half of the same table with on
 rarest answers; or, with --household, with so many of these, where a household of so many is protected. Each
 release is scored by attackers who know everything but whether that record was there: how often its answers
 are in the released table, singly, in pairs, and all together, what the weights say of it, how many records
-there are, and the sum of the noisy answers about it, which only the gate's owner has. One half of the scores
+there are, how often its exact number is released, and the sum of the noisy answers about it, which only the
+gate's owner has. Nine others have the number too, so that the record makes it one that ten share: with
+--values shape, which no guarantee covers, numbers are drawn by the true ones, and the audit sees it. One half
+of the scores
 chooses an attack and a threshold, the other half bounds its rates of true and false alarms (Clopper and
 Pearson, 1934) at 95 %: (ε, δ) implies true <= e^ε false + δ. A bound above the claimed ε contradicts the
 guarantee; N releases cannot show more than about ln(N / 15). Each attack's own bound, of its best threshold,
-is told beside; of six such, one is above the truth more often than one time in twenty.
+is told beside; of seven such, one is above the truth more often than one time in twenty.
 
 Run by "snakemake audit"; or
 python benchmarks/audit.py [--releases 1000] [--epsilon 1] [--delta 1e-5] [--records 200] [--household 4]
+[--values shape]
 """
 
 import argparse
@@ -23,8 +27,17 @@ import time
 import numpy as np
 from measured import machine
 
+from modp.base.config import check
 from modp.crosstabs import pairs
+from modp.files.raw import raw
+from modp.files.table import Column, Table
 from modp.models.private import budget, noise, release
+from modp.pums.where import Dataset
+from modp.release.amounts import drawn_amounts
+from modp.release.assembled import Source, stated
+from modp.survey import coding
+from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 
 SIZES = (2, 3, 4)
 STARTS = np.concatenate([[0], np.cumsum(SIZES)])
@@ -36,6 +49,7 @@ ATTACKS = (
     "whole records",
     "weights",
     "number of records",
+    "exact numbers",
     "noisy answers",
 )
 
@@ -58,7 +72,45 @@ class Listening(budget.Gate):
         return found, sigma
 
 
-def scores(codes: np.ndarray, record: np.ndarray, most: int, rho: float, seed: int) -> list[float]:
+WIDE, OTHERS, EXACT = 1000, 9, 777
+"""Numbers in a class, records that share the one record's number in the first question, and that number."""
+
+
+def numbers_of(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A number inside the class of each answer to the first question; of the rarest class all are alike."""
+    inside = np.where(codes[:, 0] == SIZES[0] - 1, EXACT, rng.integers(0, WIDE, len(codes)))
+    return codes[:, 0].astype(np.int64) * WIDE + inside
+
+
+def source_of(codes: np.ndarray, values: str) -> Source:
+    """What numbers are drawn from: the question set alone, or the true records too."""
+    asked = [
+        {
+            "name": f"Q{q}",
+            "label": f"Q{q}",
+            "numbers": {"cuts": [WIDE * k for k in range(1, size)]},
+            "bounds": [0, WIDE * size - 1],
+        }
+        for q, size in enumerate(SIZES)
+    ]
+    questions = check({"name": "audit", "title": "audit", "questions": asked}, QuestionSet, "audit")
+    dataset = check({"title": "audit", "questions": "audit", "files": ["-"], "table": {}}, Dataset, "audit")
+    true = [numbers_of(codes, np.random.default_rng(0)), *(WIDE * codes[:, 1:].T.astype(np.int64))]
+    columns = []
+    for q, own in enumerate(true):
+        kinds, places = np.unique(own, return_inverse=True)
+        columns.append(Column(f"Q{q}", kinds.astype(str).astype(object), places.astype(np.int32)))
+    table = Table(tuple(columns))
+    found, codebook = coding.code(raw(table, questions, "audit"), questions, np.random.default_rng(0))
+    assert np.array_equal(found, codes)
+    if values == "stated":
+        return stated(codebook, questions, dataset)
+    return Source(Records(found, codebook), questions, dataset, table, np.arange(len(codes)))
+
+
+def scores(
+    codes: np.ndarray, source: Source, record: np.ndarray, most: int, rho: float, seed: int
+) -> list[float]:
     """What each attack makes of one release."""
     counts = pairs.counts(codes, STARTS)
     gate = Listening(counts, STARTS, rho, noise.Seeded(np.random.default_rng([seed, 1])), most)
@@ -69,7 +121,8 @@ def scores(codes: np.ndarray, record: np.ndarray, most: int, rho: float, seed: i
     both = sum((same[:, q] & same[:, r]).sum() for q, r in itertools.combinations(range(len(SIZES)), 2))
     at = gate.columns
     logits = found.model.c[at].sum() + found.model.w[np.ix_(at, at)].sum() / 2
-    return [same.sum(), both, same.all(axis=1).sum(), logits, len(found.codes), gate.heard]
+    exact = (drawn_amounts(found.codes, ["Q0"], source, seed)["Q0"] == WIDE * record[0] + EXACT).sum()
+    return [same.sum(), both, same.all(axis=1).sum(), logits, len(found.codes), exact, gate.heard]
 
 
 @functools.cache
@@ -127,19 +180,28 @@ def main() -> None:
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--records", type=int, default=200)
     parser.add_argument("--household", type=int, default=1, help="records that come and go together")
+    parser.add_argument(
+        "--values", choices=["stated", "shape"], default="stated", help="how numbers are drawn"
+    )
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
     codes = np.column_stack([np.minimum(rng.geometric(0.6, arguments.records) - 1, m - 1) for m in SIZES])
     codes, record = codes.astype(np.int16), np.array([m - 1 for m in SIZES])
     codes = codes[(codes != record).all(axis=1)]
+    codes[:OTHERS, 0] = record[0]
     more = np.vstack([codes, np.repeat([record], arguments.household, axis=0)]).astype(np.int16)
     wall, processor = time.perf_counter(), time.process_time()
     rho, half = budget.rho_of(arguments.epsilon, arguments.delta), arguments.releases // 2
     tables = [
         np.array(
-            [scores(some, record, arguments.household, rho, 2 * number + at) for number in range(half)], float
+            [
+                scores(some, source, record, arguments.household, rho, 2 * number + at)
+                for number in range(half)
+            ],
+            float,
         )
         for at, some in enumerate((more, codes))
+        for source in [source_of(some, arguments.values)]
     ]
     found, attack = audited((tables[0], tables[1]), arguments.delta)
     who = "one record" if arguments.household == 1 else f"a household of {arguments.household}"

@@ -241,3 +241,13 @@ def test_an_audit_says_what_it_attacked_and_each_attacks_bound(household, who, m
     said = capsys.readouterr().out
     assert f"with and without {who}, claimed epsilon 1: at least 0.00" in said and "not contradicted" in said
     assert all(f"- {name}: at least " in said for name in audit.ATTACKS)
+
+
+@pytest.mark.pipeline
+@pytest.mark.parametrize(("values", "seen"), [("stated", False), ("shape", True)])
+def test_an_audit_sees_numbers_that_are_drawn_by_the_true_ones(values, seen, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["audit.py", "--releases", "120", "--values", values])
+    audit.main()
+    said = capsys.readouterr().out
+    assert ("CONTRADICTED" in said) == seen
+    assert ("- exact numbers: at least 0.00" in said) == (not seen)

@@ -39,6 +39,7 @@ PLANNED = "true"
 INSTEAD = {
     # Of a table of the sample's; what it does is tested by itself.
     "modp synthesize survey.sav": "modp synthesize --help",
+    "modp synthesize survey.sav --tables 5": "modp synthesize --help",
     "modp impute survey.sav --times 5": "modp impute --help",
     # Fits of a minute; that such rows are drawn and measured is tested by itself.
     "snakemake --cores 2 --configfile examples/where.yaml -- results/where/sample/tables/accuracy.md": (

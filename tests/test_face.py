@@ -63,6 +63,13 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     assert len(Records.read("synthetic.parquet", said["codebook"])) == 1000
 
 
+@pytest.mark.pipeline
+def test_the_page_on_intervals_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/intervals.md").read_text(), re.DOTALL)
+    exec(block, {})
+
+
 @pytest.fixture(scope="module")
 def written(records: Records, others: Records, tmp_path_factory) -> Path:
     """What the pipeline's steps write: a stationary model, one of blades, a row of each, their accuracy."""

@@ -608,6 +608,17 @@ def test_what_is_released_is_what_was_drawn_and_may_be_measured(step, tmp_path):
     assert drawn.what["A"] == "synthetic answers"
 
 
+@pytest.mark.parametrize(("balanced", "share"), [(False, "1"), (True, "0.25")])
+def test_the_page_says_by_what_standard_errors_are_to_be_multiplied(step, tmp_path, balanced, share):
+    row = {"model": "m", "name": "r", "sweeps": 5, "balanced": balanced}
+    assert step(row=row) == 0
+    page = (tmp_path / "release" / "README.md").read_text()
+    assert f"**{np.sqrt(1 + float(share)):.2f}**, which is √(*m*/*n* + {share}) with *m* = 400" in page
+    assert step(row={**row, "where": {"B": "x"}}) == 0
+    page = (tmp_path / "release" / "README.md").read_text()
+    assert "no error bar computed from these records knows of their synthesis" in page
+
+
 @FEW
 @given(st.lists(st.one_of(st.none(), st.text(min_size=1, max_size=5)), max_size=9), st.booleans())
 def test_a_stored_table_is_read_as_it_was(tmp_path_factory, answers, labelled):
@@ -658,11 +669,8 @@ PRIVATE = {
 }
 
 
-def test_of_a_model_with_a_guarantee_nothing_else_than_public_answers_is_released(step, tmp_path):
-    assert step(**PRIVATE) == 1
-    assert "Name a public table" in (tmp_path / "log").read_text()
-    people = tmp_path / "people.csv"
-    people.write_text("not to be read")
+def test_of_a_model_with_a_guarantee_public_answers_are_released(step, tmp_path):
+    (tmp_path / "people.csv").write_text("not to be read")
     assert step(**PRIVATE, values="public", public=tmp_path / "public.csv") == 0
     made = pd.read_csv(tmp_path / "release" / "public.csv")
     assert set(made["A"]) == {1, 11, 21, 31}
@@ -671,10 +679,60 @@ def test_of_a_model_with_a_guarantee_nothing_else_than_public_answers_is_release
     assert "differential privacy holds" in page
     assert "What was measured\n" not in page
     assert " 400 true records" not in page
-    small = pd.read_csv(tmp_path / "public.csv").query("A != 21")
-    small.to_csv(tmp_path / "public.csv", index=False)
+    public = pd.read_csv(tmp_path / "public.csv")
+    public.query("A != 21").to_csv(tmp_path / "public.csv", index=False)
+    assert step(**PRIVATE, values="public", public=tmp_path / "public.csv") == 0
+    made = pd.read_csv(tmp_path / "release" / "public.csv")
+    assert set(made["A"]) == {1, 11, 31, *range(20, 30)}
+    public.query("A != 31").to_csv(tmp_path / "public.csv", index=False)
     assert step(**PRIVATE, values="public", public=tmp_path / "public.csv") == 1
-    assert "A=3 (20 to 29)" in (tmp_path / "log").read_text()
+    assert "A: '30 or more' has an open end" in (tmp_path / "log").read_text()
+
+
+def bounded_questions(folder: Path) -> None:
+    first, *others = STEP_QUESTIONS["questions"]
+    questions = [{**first, "bounds": [0, 39]}, *others]
+    (folder / "questions.yaml").write_text(json.dumps({**STEP_QUESTIONS, "questions": questions}))
+
+
+def test_of_a_model_with_a_guarantee_answers_inside_the_question_set_s_bounds_are_released(step, tmp_path):
+    assert step(**PRIVATE) == 1
+    assert (
+        "A: 'under 10' has an open end; state 'bounds: [LEAST, GREATEST]'" in (tmp_path / "log").read_text()
+    )
+    assert not (tmp_path / "values.parquet").exists()
+    bounded_questions(tmp_path)
+    warned = {"m/r": ["copies people: 12.3 % of them"], "every table": ["made of 87 records"]}
+    (tmp_path / "warnings.json").write_text(json.dumps(warned))
+    assert step("--despite-warnings", **PRIVATE) == 0
+    folder = tmp_path / "release"
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dataset.csv"]
+    made = pd.read_csv(folder / "dataset.csv")
+    assert made.columns.tolist() == ["A", "B"]
+    assert made["A"].between(0, 39).all() and set(made["B"]) == {"x", "y", "yy"}
+    page = (folder / "README.md").read_text()
+    assert "drawn evenly among those that the question set states" in page
+    assert not re.search(r"12\.3|87| 400 true|What was measured\n", page)
+
+
+@pytest.mark.parametrize("spoilt", ["moved", "odd", "gone"])
+def test_a_guarantee_s_release_does_not_change_with_the_values_inside_classes(step, tmp_path, spoilt):
+    bounded_questions(tmp_path)
+    assert step(**PRIVATE) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()}
+    people = pd.read_csv(tmp_path / "people.csv")
+    if spoilt == "moved":  # every number elsewhere in its class, every word another of its category
+        people["A"] = people["A"] // 10 * 10 + (people["A"] + 3) % 10
+        people["B"] = people["B"].replace("yy", "y")
+    elif spoilt == "odd":  # one record alone has decimals, words are padded, and there are other columns
+        people["A"] = people["A"].astype(float).astype(str)
+        people.loc[7, "A"] = "10.123456"
+        people.insert(0, "Secret", "one for all")
+    people.to_csv(tmp_path / "people.csv", index=False, sep=";", encoding="utf-16")
+    if spoilt == "gone":
+        (tmp_path / "people.csv").unlink()
+    assert step(**PRIVATE) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()} == before
 
 
 def test_a_public_table_of_deciles_and_blanks_is_told_by_category():

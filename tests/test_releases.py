@@ -108,7 +108,7 @@ def test_the_first_table_is_the_row_s_and_others_are_like_it(tmp_path, held):
     given = {"records": tmp_path / "records.parquet", "codebook": tmp_path / "codebook.json"}
     given |= {"holdout": tmp_path / "holdout.parquet", "synthetic": tmp_path / "bootstrap.parquet"}
     given |= {"name": "bootstrap", "row": None, "family": None, "weights": [], "attacked": ["B", "Z"]}
-    given |= {"number": 3, "seed": 5, "out": tmp_path / "out.parquet"}
+    given |= {"number": 3, "seed": 5, "out": tmp_path / "out.parquet", "others": []}
     step.run(argparse.Namespace(**given), lambda text: None)
     found = pd.read_parquet(tmp_path / "out.parquet")
     assert set(found["question"]) == ({"", "B"} if held else set())
@@ -117,3 +117,7 @@ def test_the_first_table_is_the_row_s_and_others_are_like_it(tmp_path, held):
         near = [attacks.nearness(side.codes, first.codes) for side in who.sides]
         auc = found[found["measure"] == "distance_auc"].set_index("releases")["value"]
         assert auc[1] == attacks.auc(*near).value and len(auc) == 3
+        # A table that is there is attacked, and not another one drawn: nobody's records again add nothing.
+        step.run(argparse.Namespace(**given | {"others": [given["synthetic"]] * 2}), lambda text: None)
+        again = pd.read_parquet(tmp_path / "out.parquet").query("measure == 'distance_auc'")
+        assert again["value"].tolist() == [auc[1]] * 3

@@ -111,6 +111,24 @@ def test_the_synthetic_table_is_in_the_inputs_own_form(made):
     assert synthetic["age"].astype(int).between(18, 89).all()
 
 
+def test_several_tables_are_of_one_fit_and_the_first_is_that_of_the_command_without(made, tmp_path):
+    folder, _ = made
+    survey().to_csv(tmp_path / "survey.csv", index=False)
+    said = synthesized(tmp_path / "survey.csv", "--tables", "2")
+    one, two = (tmp_path / f"survey.synthetic-{k}.csv" for k in (1, 2))
+    assert one.read_bytes() == (folder / "survey.synthetic.csv").read_bytes()
+    first, second = pd.read_csv(one, dtype=str), pd.read_csv(two, dtype=str)
+    assert first.shape == second.shape and not first.equals(second)
+    assert not (tmp_path / "survey.synthetic.csv").exists()
+    report = (tmp_path / "survey.report.html").read_text(encoding="utf-8")
+    assert "balanced-2" in report and "2 tables" in report
+    sure = [line for line in said if line.startswith("how sure: ")]
+    assert len(sure) == 1 and f"by {np.sqrt(600 / 480 + 0.25 / 2):.2f}" in sure[0]
+    assert any(line.startswith("how private together: ") for line in said)
+    with pytest.raises(InputError, match="--tables: 0 is not from 1"):
+        synthesized(tmp_path / "survey.csv", "--tables", "0")
+
+
 def test_edited_files_are_taken_and_not_written_again(made):
     folder, _ = made
     path = folder / "survey.questions.yaml"

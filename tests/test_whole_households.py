@@ -21,7 +21,7 @@ from test_pipeline import (
 from modp.base.config import check
 from modp.base.errors import InputError
 from modp.cli.gathered import gathered
-from modp.cli.release_households import sources
+from modp.cli.release_households import as_stated, coded, sources
 from modp.crosstabs.members import parts
 from modp.measures.households import ages, couples, three_generations
 from modp.pipeline import stages
@@ -296,6 +296,59 @@ def test_the_release_is_two_tables_of_new_numbers_with_computed_columns(tmp_path
     order = [category.code for category in found.train.homes.codebook.questions[0].categories]
     held = [order[k] for k in found.train.homes.codes[:, 0]]
     assert theirs["TEN"].tolist() != held and sorted(theirs["TEN"]) == sorted(held)
+
+
+def test_under_a_guarantee_households_get_answers_that_the_question_set_states(tmp_path):
+    files = two_files(tmp_path)
+    drawn, data = found_in(files).train, dataset(files)
+    found, _, said = as_stated(drawn, data, questions(), 1, "g/released")
+    persons, homes, joined = (found[name] for name in ("persons", "households", "joined"))
+    assert not said and len(joined) == len(persons) == len(drawn.persons)
+    assert persons.columns.tolist() == ["SERIALNO", "SPORDER", "ROLE", "AGEP", "SEX", "PINCP"]
+    incomes = pd.to_numeric(persons["PINCP"]).dropna()
+    assert incomes.between(0, 99999).all() and (incomes % 1000 != 0).mean() > 0.9  # true ones are thousands
+    assert (incomes > 50_000).any()
+    sums = incomes.groupby(persons["SERIALNO"]).sum()
+    assert sums.reindex(homes["SERIALNO"]).tolist() == homes["HINCP"].astype(float).tolist()
+    moved = [tmp_path / "moved" / path.name for path in files]
+    moved[0].parent.mkdir()
+    for old, new in zip(files, moved, strict=True):  # true ages and incomes elsewhere in their categories
+        frame = pd.read_csv(old, dtype=str)
+        if "AGEP" in frame:
+            frame["AGEP"] = np.where(frame["AGEP"].astype(int) < 18, "17", "99")
+            frame["PINCP"] = (frame["PINCP"].astype(float) - 1).astype("Int64")
+        frame.to_csv(new, index=False)
+    again = found_in(moved).train
+    assert np.array_equal(again.persons.codes, drawn.persons.codes)
+    others, _, _ = as_stated(again, data, questions(), 1, "g/released")
+    assert all(others[name].equals(found[name]) for name in found)
+    endless = questions()
+    raw = endless.model_dump(exclude_unset=True)
+    raw["questions"][2]["categories"][2] = {"label": "high", "values": "20001.."}
+    with pytest.raises(InputError, match="PINCP: 'high' has an open end; state 'bounds"):
+        as_stated(drawn, data, check(raw, QuestionSet, "homes.yaml"), 1, "g/released")
+
+
+def test_labels_that_records_made_are_not_told_under_a_guarantee(tmp_path):
+    raw = questions().model_dump(exclude_unset=True)
+    raw["questions"][0] |= {"numbers": {"cuts": [18, 45]}, "categories": {}}
+    del raw["questions"][0]["categories"]
+    raw["questions"][2] |= {"deciles": {"of": "known"}, "unit": "$"}
+    del raw["questions"][2]["categories"]
+    said = []
+    for least in ("0", "0.5"):  # ages with decimals make other labels, incomes other ranges of deciles
+        files = two_files(tmp_path)
+        frame = pd.read_csv(files[0], dtype=str)
+        frame.loc[frame["AGEP"].astype(int) == 40, "AGEP"] = str(40 + float(least))
+        if least == "0.5":
+            frame.loc[frame["PINCP"] == "49000", "PINCP"] = "49999"
+        frame.to_csv(files[0], index=False)
+        asked = check({**raw, "members": [], "derived": []}, QuestionSet, "homes.yaml")
+        found = gathered(files, dataset(files), asked, 0.25, 1, lambda _: None).train
+        said.append((coded(found, asked)[1], found.persons.codebook))
+    assert said[0][1].questions[0].labels != said[1][1].questions[0].labels
+    assert said[0][0]["AGEP"] == said[1][0]["AGEP"] and "18 to 44" in said[0][0]["AGEP"]
+    assert "49" not in said[1][0]["PINCP"] and "decile 1: under $" in said[1][0]["PINCP"]
 
 
 def test_shares_count_households_by_who_lives_there(tmp_path):

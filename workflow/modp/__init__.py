@@ -7,7 +7,7 @@ sampled, and the comparison of synthetic records with true ones. ``docs/python.m
 TYPE_CHECKING = False  # which type checkers take for true; to import it would take longer than all the rest
 
 if TYPE_CHECKING:
-    from modp.face import Blades, Private, Records, Stationary, Synthesizer, compare
+    from modp.face import Blades, Private, Records, Stationary, Synthesizer, compare, pool
     from modp.households import (
         HouseholdModel,
         Households,
@@ -28,6 +28,7 @@ __all__ = [
     "compare",
     "compare_households",
     "household_privacy",
+    "pool",
 ]
 
 

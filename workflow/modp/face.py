@@ -24,6 +24,7 @@ from modp.crosstabs.zeros import zeros_of
 from modp.draws import independent
 from modp.measures import accuracy, fidelity
 from modp.measures.ends import BOOTSTRAP
+from modp.measures.pooling import Pooled, pool
 from modp.measures.population import Held, population
 from modp.models.family import Family, Model, Row, Work
 from modp.models.registry import family
@@ -38,7 +39,18 @@ from modp.survey.records import Records
 from modp.survey.weights import checked
 from modp.synthesizer import Synthesizer
 
-__all__ = ["Blades", "FittedModel", "Private", "Records", "Stationary", "Synthesizer", "Synthetic", "compare"]
+__all__ = [
+    "Blades",
+    "FittedModel",
+    "Pooled",
+    "Private",
+    "Records",
+    "Stationary",
+    "Synthesizer",
+    "Synthetic",
+    "compare",
+    "pool",
+]
 
 R = TypeVar("R", bound=Row)
 

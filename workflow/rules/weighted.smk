@@ -51,6 +51,7 @@ rule estimate:
         runtime=resources.minutes("estimate", SIZE),
     params:
         rows=list(ROWS),
+        guaranteed=[row for row in ROWS if ROWS[row].model in GUARANTEED],
         of=PARAMS.estimates.of,
         by=PARAMS.estimates.by,
         seed=PARAMS.seed,
@@ -60,4 +61,4 @@ rule estimate:
         " --weights {input.weights:q} --dataset {input.dataset:q} --rows {params.rows:q}"
         " --synthetic {input.synthetic:q} --seed {params.seed} --files {input.files:q}"
         " --held-files {input.held:q} --share {params.share} --questions {input.questions:q}"
-        " --of {params.of:q} --by {params.by:q} --out {output:q} --log {log:q}"
+        " --guaranteed {params.guaranteed:q} --of {params.of:q} --by {params.by:q} --out {output:q} --log {log:q}"

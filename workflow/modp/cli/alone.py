@@ -1,4 +1,4 @@
-"""The steps of the pipeline one after the other in this process, for one table: what ``synthesize`` runs."""
+"""The steps of the pipeline one after the other in this process, of one input: what ``synthesize`` runs."""
 
 import argparse
 import contextlib
@@ -29,10 +29,13 @@ HELD_OUT = 0.2
 
 ZEROS: Zeros = "sample"
 MODEL, ROW = "population", "balanced"
+FIRST = f"{MODEL}/{ROW}"
+"""The row that is the first table; others of the same model have its name and a number."""
+
 FIGURES = {
     "accuracy": ("overview", []),
-    "crosstabs": ("crosstabs", [f"{MODEL}/{ROW}"]),
-    "attacks": ("attack_roc", [BOOTSTRAP, f"{MODEL}/{ROW}"]),
+    "crosstabs": ("crosstabs", [FIRST]),
+    "attacks": ("attack_roc", [BOOTSTRAP, FIRST]),
 }
 """Figures of the report: each one's kind, and the rows that it shows."""
 
@@ -40,18 +43,20 @@ MEASURES = ("cells", "summary", "triples", "attack", "roc")
 LEARNT_FROM = 4_000
 """Records of each table that learners take."""
 
-STEPS = 11
-"""All but the one on weighted crosstabs, where there are weights."""
+STEPS, OF_A_TABLE = 8, 3
+"""Steps of any run, and of each table; besides there are one on weighted crosstabs, where there are weights,
+and one on what several tables tell together."""
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A run for one table.
+    """A run for one input.
 
     files : raw files; ``held_files`` are of others, to be held out
     dataset, questions : the two YAML files
     title : of the data set
     size : number of synthetic records
+    tables : that are drawn from the one fit
     folder : for what comes between, with true records in it: to be removed
     """
 
@@ -63,6 +68,7 @@ class Alone:
     size: int
     seed: int
     folder: Path
+    tables: int = 1
 
     @property
     def threads(self) -> int:
@@ -75,10 +81,13 @@ class Alone:
         return IN_ONE_COMMAND.model_dump()
 
     @property
-    def row(self) -> dict[str, Any]:
-        """The row that is drawn, as params.yaml would have it."""
-        row = StationaryRow(model=MODEL, name=ROW, sweeps="auto", balanced=True, size=self.size)
-        return row.model_dump()
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """The rows that are drawn, as params.yaml would have them; each has random streams of its own."""
+        names = [ROW, *(f"{ROW}-{k}" for k in range(2, self.tables + 1))]
+        made = [
+            StationaryRow(model=MODEL, name=n, sweeps="auto", balanced=True, size=self.size) for n in names
+        ]
+        return {row.row: row.model_dump() for row in made}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -89,7 +98,7 @@ class Alone:
             "zeros": ZEROS,
             "paper_notebook": False,
             "models": {MODEL: self.model},
-            "rows": [self.row],
+            "rows": list(self.rows.values()),
         }
 
     @property
@@ -109,9 +118,8 @@ class Alone:
 
 def run(alone: Alone) -> None:
     """Run all steps up to the report."""
-    with tqdm(
-        total=STEPS + alone.weighted, disable=None, bar_format="{desc:<42}{percentage:3.0f}%|{bar}|{elapsed}"
-    ) as bar:
+    steps = STEPS + OF_A_TABLE * alone.tables + alone.weighted + (alone.tables > 1)
+    with tqdm(total=steps, disable=None, bar_format="{desc:<42}{percentage:3.0f}%|{bar}|{elapsed}") as bar:
 
         def done(steps: Iterable[Step]) -> None:
             for said, name, arguments in steps:
@@ -175,21 +183,31 @@ def _coded(alone: Alone) -> Iterable[Step]:
 
 
 def _drawn(alone: Alone) -> Iterable[Step]:
-    at, row, weights = alone.at, f"{MODEL}/{ROW}", {"weights": alone.at("model.safetensors")}
-    work = {"records": at("records.parquet"), "codebook": at("codebook.json"), "seed": alone.seed}
-    work |= {"threads": alone.threads, **weights}
+    at, weights = alone.at, {"weights": alone.at("model.safetensors")}
+    coded = {"records": at("records.parquet"), "codebook": at("codebook.json"), "seed": alone.seed}
+    work = {**coded, "threads": alone.threads, **weights}
     files = {"history": at("history.parquet"), "plot": at("history.csv")}
     yield "fitting", "fit", {**work, "name": MODEL, "model": alone.model, **files}
-    made = {"name": row, "row": alone.row, "out": at("synthetic.parquet"), "family": IN_ONE_COMMAND.family}
-    yield "drawing synthetic records", "draw", {**work, **made}
-    yield "drawing answers inside their categories", "values", _values(alone)
+    family = {"family": IN_ONE_COMMAND.family}
+    for row, recipe in alone.rows.items():
+        made = {"name": row, "row": recipe, "out": at(f"{row}/synthetic.parquet")}
+        yield "drawing synthetic records", "draw", {**work, **family, **made}
+        yield "drawing answers inside their categories", "values", _values(alone, row)
 
 
 def _attacked(alone: Alone) -> Iterable[Step]:
-    row, weights = f"{MODEL}/{ROW}", {"weights": alone.at("model.safetensors")}
-    of_model = {**weights, "family": IN_ONE_COMMAND.family, "crowds": alone.at("privacy.parquet")}
-    measured = _measured(alone, row, alone.at("synthetic.parquet"), of_model)
-    yield "measuring the synthetic records", "measure", measured
+    at = alone.at
+    of_model = {"weights": at("model.safetensors"), "family": IN_ONE_COMMAND.family}
+    for row in alone.rows:
+        crowds = {"crowds": at(f"{row}/privacy.parquet")}
+        measured = _measured(alone, row, at(f"{row}/synthetic.parquet"), {**of_model, **crowds})
+        yield "measuring the synthetic records", "measure", measured
+    if alone.tables > 1:
+        coded = {"records": at("records.parquet"), "codebook": at("codebook.json"), "seed": alone.seed}
+        first, *others = (at(f"{row}/synthetic.parquet") for row in alone.rows)
+        tables = {"synthetic": first, "others": others, "number": alone.tables}
+        held = {"holdout": at("holdout.parquet"), "out": at(f"measures/{FIRST}/releases.parquet")}
+        yield "attacking all tables together", "releases", {**coded, "name": FIRST, **tables, **held}
 
 
 def _reported(alone: Alone) -> Iterable[Step]:
@@ -226,13 +244,13 @@ def _sources(alone: Alone) -> dict[str, Any]:
     }
 
 
-def _values(alone: Alone) -> dict[str, Any]:
+def _values(alone: Alone, row: str) -> dict[str, Any]:
     at = alone.at
     return {
         **_sources(alone),
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
-        **{"name": f"{MODEL}/{ROW}", "model": alone.model, "synthetic": at("synthetic.parquet")},
-        "out": at("values.parquet"),
+        **{"name": row, "model": alone.model, "synthetic": at(f"{row}/synthetic.parquet")},
+        "out": at(f"{row}/values.parquet"),
     }
 
 
@@ -248,8 +266,8 @@ def _tried(alone: Alone) -> dict[str, Any]:
     return {
         **_sources(alone),
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
-        **{"holdout": at("holdout.parquet"), "rows": f"{MODEL}/{ROW}"},
-        **{"synthetic": at("synthetic.parquet"), "raw": at("values.parquet")},
+        **{"holdout": at("holdout.parquet"), "rows": FIRST},
+        **{"synthetic": at(f"{FIRST}/synthetic.parquet"), "raw": at(f"{FIRST}/values.parquet")},
         **{"most": LEARNT_FROM, "out": at("utility.parquet"), "estimates": at("analyses.parquet")},
     }
 
@@ -258,18 +276,21 @@ def _weighed(alone: Alone) -> dict[str, Any]:
     at = alone.at
     return {
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
-        **{"weights": at("weights.parquet"), "dataset": alone.dataset, "rows": f"{MODEL}/{ROW}"},
-        **{"synthetic": at("synthetic.parquet"), "seed": alone.seed, "threads": alone.threads},
+        **{"weights": at("weights.parquet"), "dataset": alone.dataset, "rows": list(alone.rows)},
+        **{"synthetic": [at(f"{row}/synthetic.parquet") for row in alone.rows]},
+        **{"seed": alone.seed, "threads": alone.threads},
         "out": at("weighted.parquet"),
     }
 
 
 def _summed_up(alone: Alone) -> dict[str, Any]:
-    rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
+    rows, at = [BOOTSTRAP, *alone.rows], alone.at
+    together = {"releases": alone.measures("releases", FIRST), "releases_of": FIRST}
     return {
         **{"records": at("records.parquet"), "codebook": at("codebook.json"), "rows": rows},
         **{"cells": alone.measures("cells", *rows), "summaries": alone.measures("summary", *rows)},
-        **{"privacy": at("privacy.parquet"), "attacks": alone.measures("attack", *rows)},
+        **{"privacy": [at(f"{row}/privacy.parquet") for row in alone.rows]},
+        **{"attacks": alone.measures("attack", *rows), **(together if alone.tables > 1 else {})},
         **{"histories": at("history.parquet"), "histories_of": MODEL},
         **{"dataset": alone.dataset, "seed": alone.seed, "folder": at("tables"), "run": alone.parameters},
         **{"parameters": at("parameters.json"), "metrics": at("metrics.json")},
@@ -280,10 +301,10 @@ def _summed_up(alone: Alone) -> dict[str, Any]:
 
 
 def _page(alone: Alone) -> dict[str, Any]:
-    rows, at = [BOOTSTRAP, f"{MODEL}/{ROW}"], alone.at
+    rows, at = [BOOTSTRAP, *alone.rows], alone.at
     provenance = [_provenance(path, alone.folder) for path in alone.files]
     tables = ["accuracy", "three_way", *(["accuracy_weighted"] if alone.weighted else [])]
-    tables += ["utility", "privacy", "attacks", "questions"]
+    tables += ["utility", "privacy", "attacks", *(["releases"] if alone.tables > 1 else []), "questions"]
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
         **{"rows": rows, "cells": alone.measures("cells", *rows)},
@@ -300,16 +321,16 @@ def _page(alone: Alone) -> dict[str, Any]:
     }
 
 
-def release_arguments(alone: Alone) -> dict[str, Any]:
-    """Return the arguments of the step ``release``."""
+def release_arguments(alone: Alone, row: str) -> dict[str, Any]:
+    """Return the arguments of the step ``release`` of a row."""
     at = alone.at
     return {
         **{"files": alone.files, "dataset": alone.dataset, "questions": alone.questions},
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
-        **{"name": MODEL, "model": alone.model, "row": alone.row},
-        **{"drawn": at("values.parquet"), "accuracy": at("tables/accuracy.parquet")},
+        **{"name": MODEL, "model": alone.model, "row": alone.rows[row]},
+        **{"drawn": at(f"{row}/values.parquet"), "accuracy": at("tables/accuracy.parquet")},
         **{"privacy": at("tables/privacy.parquet"), "metrics": at("metrics.json")},
-        **{"warnings": at("tables/warnings.json"), "zeros": ZEROS, "out": at("release/README.md")},
+        **{"warnings": at("tables/warnings.json"), "zeros": ZEROS, "out": at(f"{row}/release/README.md")},
     }
 
 

@@ -18,7 +18,7 @@ from modp.draws import design
 from modp.measures.estimates import STATISTICS, Groups, by_group, groups
 from modp.pums.where import Dataset
 from modp.release.amounts import drawn_amounts, true_amounts
-from modp.release.assembled import Source
+from modp.release.assembled import Source, stated, unstated
 from modp.survey.records import Records
 from modp.survey.variance import RESAMPLES, factor
 from modp.survey.weights import Weights
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--held-files", type=Path, nargs="*", default=[], help="raw files held out")
     parser.add_argument("--share", type=float, default=0.0, help="held out where there are none of these")
     parser.add_argument("--questions", type=Path, required=True, help="the question set YAML")
+    parser.add_argument("--guaranteed", nargs="*", default=[], help="rows with a formal guarantee")
     parser.add_argument("--of", nargs="*", default=[], help="questions with numbers to estimate")
     parser.add_argument("--by", nargs="*", default=[], help="questions whose answers make groups")
     parser.add_argument("--out", type=Path, required=True, help="one line an estimate and row")
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
     dataset = load(options.dataset, Dataset)
     weights, of_true = true_weights(options, dataset)
     source = _source(options, true, dataset, log)
+    blind = stated(true.codebook, source.questions, dataset)
     amounts = true_amounts(of, source)
     wanted = _estimated(amounts, true, weights, of_true, by)
     of_resamples = factor(None, RESAMPLES)
@@ -50,7 +52,11 @@ def run(options: argparse.Namespace, log: Log) -> None:
     for row in weighed(options, true, weights):
         rng = seeds.generator(options.seed, "replicates", row.name)
         own = Weights(row.weights.values, design.replicates(row.weights, rng), row.weights.households)
-        drawn = _amounts(row, amounts, source, options.seed)
+        guaranteed = row.name in options.guaranteed
+        if guaranteed and unstated(row.records.codes, blind):
+            log(f"{row.name}: numbers by the true ones, though it has a guarantee, for want of 'bounds'")
+            guaranteed = False
+        drawn = _amounts(row, amounts, blind if guaranteed else source, options.seed)
         found = _estimated(drawn, row.records, own, of_resamples, by)
         columns = {"synthetic": found["estimate"], "synthetic_error": found["error"]}
         parts.append(wanted.rename(columns={"estimate": "true", "error": "true_error"}).assign(**columns))

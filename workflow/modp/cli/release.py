@@ -18,7 +18,8 @@ from modp.cli.inputs import ask_for_coded, ask_for_model, coded, recipe_of
 from modp.cli.selected import fitted_questions, form_of
 from modp.files.form import Form, TextForm, written_ending
 from modp.files.write import write
-from modp.models.family import Family, Recipe
+from modp.models.family import Family, Recipe, Row
+from modp.models.stationary.recipe import StationaryRow
 from modp.pums.where import Dataset
 from modp.release.assembled import BESIDES
 from modp.release.inside import Inside
@@ -52,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Refuse what is a copy; else write what was drawn, and explain."""
+    """Refuse what is a copy; else write what was drawn, and explain.
+
+    With a guarantee nothing that was computed of the true records stands in the folder: no measure, no
+    warning, nor the form of their file.
+    """
     row = f"{options.row['model']}/{options.row['name']}"
     family, recipe = recipe_of(options)
     warned = warned_of(row, options, log)
@@ -60,13 +65,18 @@ def run(options: argparse.Namespace, log: Log) -> None:
     records = coded(options.records, options.codebook)
     made = read(options.drawn)
     dataset = load(options.dataset, Dataset)
-    files = [options.public] if guaranteed else options.files
-    form = form_of(files, dataset, fitted_questions(options.questions, dataset), BESIDES)
+    files = [path for path in [options.public] if path] if guaranteed else options.files
+    if files:
+        form = form_of(files, dataset, fitted_questions(options.questions, dataset), BESIDES)
+    else:
+        form = TextForm(".csv", tuple(made.table.names), tuple(made.table.names))
     file = _file_name(files, form, options.dataset)
     about = _about(row, family, recipe, records, dataset, options)
     if guaranteed:
         about = replace(about, records=None, measured=(), guaranteed=guaranteed)
-    text = readme(file, made, form.names, replace(about, warnings=warned))
+    else:
+        about = replace(about, warnings=warned)
+    text = readme(file, made, form.names, about)
     form = _of_one_table(form, file) if len(files) > 1 else form
     with written_folder(options.out, text) as folder:
         write(folder / file, made.table, form)
@@ -91,9 +101,9 @@ def warned_of(row: str, options: argparse.Namespace, log: Log) -> list[str]:
 
 
 def _file_name(files: Sequence[Path], form: Form, dataset_yaml: Path) -> str:
-    """The input's name where it is one file; of several the data set's."""
+    """The input's name where it is one file; of several, or none that may be looked at, the data set's."""
     ending = written_ending(form)
-    if len(files) > 1:
+    if len(files) != 1:
         return dataset_yaml.name.removesuffix(".yaml").removesuffix(".yml") + ending
     name = files[0].name
     return name.removesuffix(form.ending) + ending
@@ -107,7 +117,8 @@ def _about(
     parameters = recipe.model_dump()
     zeros = ZEROS[parameters.get("zeros") or options.zeros]
     method = card.method(family, parameters, zeros)
-    treated = card.treatment(check(options.row, family.row, row).model_dump(), family)
+    checked = check(options.row, family.row, row)
+    treated = card.treatment(checked.model_dump(), family)
     return About(
         title=dataset.title,
         records=len(records),
@@ -117,7 +128,18 @@ def _about(
         guaranteed=(),
         warnings=(),
         how=options.values,
+        balanced=_balanced(checked, recipe),
     )
+
+
+def _balanced(row: Row, recipe: Recipe) -> bool | None:
+    """Whether a row's records are balanced; None where intervals from them follow no rule that we know.
+
+    One is known of stationary models that are fitted to all records alike (:mod:`modp.measures.pooling`).
+    """
+    if not isinstance(row, StationaryRow) or row.condition is not None or recipe.of_weights:
+        return None
+    return row.balanced
 
 
 @contextmanager

@@ -17,14 +17,16 @@ from modp.cli.gathered import Gathered, gathered
 from modp.cli.inputs import ask_for_coded, ask_for_model, recipe_of
 from modp.cli.release import warned_of, written_folder
 from modp.cli.selected import Selected, as_in_files, fitted_questions
+from modp.cli.values import require_stated
 from modp.cli.whole import ask_for_whole, whole
 from modp.pums.where import Dataset
 from modp.release import households as release
-from modp.release.assembled import BESIDES, SERIAL, Source
+from modp.release.assembled import BESIDES, SERIAL, Source, stated
 from modp.release.inside import Inside
 from modp.release.values import RARITY
 from modp.report import card, page, templates
 from modp.summaries import households as summaries
+from modp.survey.coding import stated_labels
 from modp.survey.households import Households
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
@@ -66,15 +68,20 @@ def run(options: argparse.Namespace, log: Log) -> None:
     questions = fitted_questions(options.questions, dataset)
     family, recipe = recipe_of(options)
     guaranteed = family.guarantee(recipe)
-    made = coded(drawn) if guaranteed else _as_in_files(true, drawn, dataset, questions, options, log)
+    if not guaranteed:
+        made = _as_in_files(true, drawn, dataset, questions, options, log)
+    elif how == "uniform":
+        made = as_stated(drawn, dataset, questions, options.seed, row)
+    else:
+        made = coded(drawn, questions)
     tables, what, said = made
     text = templates.template("release_households.md.j2").render(
         title=dataset.title,
         homes=len(drawn),
         persons=len(drawn.persons),
-        records=len(true),
+        records=None if guaranteed else len(true),
         key=tables["households"].columns[0],
-        warnings=warned,
+        warnings=[] if guaranteed else warned,
         measured=[] if guaranteed else _measured(row, options),
         guaranteed=guaranteed,
         rarity=RARITY,
@@ -99,8 +106,11 @@ Made = tuple[Mapping[str, pd.DataFrame], Mapping[str, str], Sequence[str]]
 """File -> its rows, column -> what stands in it, and sentences on what was set."""
 
 
-def coded(drawn: Households) -> tuple[dict[str, pd.DataFrame], dict[str, str], Sequence[str]]:
+def coded(
+    drawn: Households, questions: QuestionSet
+) -> tuple[dict[str, pd.DataFrame], dict[str, str], Sequence[str]]:
     """Return households as category codes alone, which need no look at true answers."""
+    recipes = {recipe.name: recipe for recipe in questions.questions}
     persons, homes = drawn.to_frames()
     what = {
         "SERIALNO": "number of the household",
@@ -110,11 +120,22 @@ def coded(drawn: Households) -> tuple[dict[str, pd.DataFrame], dict[str, str], S
     }
     for book in drawn.codebook:
         for question in book.questions:
-            categories = zip(question.categories, question.labels, strict=True)
+            labels = stated_labels(question, recipes[question.name])
+            categories = zip(question.categories, labels, strict=True)
             told = "; ".join(f"{category.code} = {label}" for category, label in categories)
             what[question.name] = f"{question.label}: {told}"
     tables = {"persons": persons, "households": homes, "joined": persons.merge(homes, on="SERIALNO")}
     return tables, what, ()
+
+
+def as_stated(drawn: Households, dataset: Dataset, questions: QuestionSet, seed: int, row: str) -> Made:
+    """Return households with answers drawn by what the question set says, without a look at true ones."""
+    key = dataset.household or SERIAL
+    persons = stated(drawn.codebook.persons, questions.of_level("person"), dataset)
+    homes = stated(drawn.codebook.homes, questions.of_level("household"), dataset, key)
+    for records, source in ((drawn.persons, persons), (drawn.homes, homes)):
+        require_stated(records.codes, source, row)
+    return _frames(release.released(drawn, persons, homes, questions.derived, seed, "uniform"))
 
 
 def _as_in_files(
@@ -133,7 +154,10 @@ def _as_in_files(
             "they have changed since; run the pipeline again"
         )
     persons, homes = sources(found, dataset, questions)
-    made = release.released(drawn, persons, homes, questions.derived, options.seed, options.values)
+    return _frames(release.released(drawn, persons, homes, questions.derived, options.seed, options.values))
+
+
+def _frames(made: release.Released) -> Made:
     tables = {"persons": made.persons, "households": made.homes, "joined": made.joined}
     frames = {
         name: pd.DataFrame({c.name: c.words.filled("") for c in table.columns})

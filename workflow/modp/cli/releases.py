@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=json.loads, help="the row, as JSON; none for the bootstrap")
     parser.add_argument("--family", choices=FAMILIES, help="what the weights are of")
     parser.add_argument("--weights", type=Path, nargs="*", default=[], help="of the row's model")
+    parser.add_argument("--others", type=Path, nargs="*", default=[], help="releases drawn already")
     parser.add_argument("--attacked", nargs="*", default=[], help="questions whose answers are guessed")
     parser.add_argument("--number", type=int, required=True, help="of tables, the first one included")
     parser.add_argument("--out", type=Path, required=True, help="one line a measure and number of tables")
@@ -37,7 +38,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
     """Draw the tables that there are not, then attack."""
     true = coded(options.records, options.codebook)
     codebook, held = true.codebook, Records.read(options.holdout, true.codebook)
-    tables = [Records.read(options.synthetic, codebook).codes, *_others(options, true, log)]
+    drawn = [Records.read(path, codebook).codes for path in (options.synthetic, *options.others)]
+    tables = [*drawn, *_others(options, true, len(drawn), log)]
     who, _ = people(true, held, options.seed)
     (members, others), (unseen, unknown) = who.sides, who.unknown
     victims = releases.Victims(
@@ -60,10 +62,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     log(f"{options.name}: AUC of the attack by density with 1 to {options.number} tables: {values}")
 
 
-def _others(options: argparse.Namespace, true: Records, log: Log) -> list[np.ndarray]:
-    """The tables after the first, each drawn as the first was, with a seed of its own."""
+def _others(options: argparse.Namespace, true: Records, known: int, log: Log) -> list[np.ndarray]:
+    """The tables after those that are there, each drawn as the first was, with a seed of its own."""
     found = []
-    for number in range(2, options.number + 1):
+    for number in range(known + 1, options.number + 1):
         seed = seeds.integer(options.seed, "release", str(number))
         if options.row is None:
             found.append(independent.resampled(true.codes, seeds.generator(seed, BOOTSTRAP)))

@@ -18,6 +18,7 @@ from modp.cli import alone
 from modp.cli.alone import Alone
 from modp.cli.own import Own, ask_for_own
 from modp.files.form import written_ending
+from modp.measures.pooling import inflation
 from modp.report import page
 from modp.summaries.warnings import FEWEST, lines
 
@@ -26,21 +27,29 @@ USEFUL = {"auc_raw": "0.5 is nobody can"}
 PRIVATE = {"closer_to_train": "0.5 is no leak", "within_10": "small is private"}
 """Measures of which the first that is known is said, and how to read it."""
 
+MOST_TABLES = 20
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     ask_for_own(parser)
     parser.add_argument("--records", type=int, help="to draw; by default as many as the table has")
+    parser.add_argument("--tables", type=int, default=1, help="to draw, from one fit, for modp.pool")
     parser.add_argument(
         "--despite-warnings", action="store_true", help="write the table even if it repeats true records"
     )
 
 
 def run(options: argparse.Namespace, log: Log) -> None:
-    """Look, write the two YAML files if they are not there, run, release, say."""
+    """Look, write the two YAML files if they are not there, run, release, say.
+
+    Of several tables each is measured, and if one is refused, none is written.
+    """
     file: Path = options.file
     if options.records is not None and options.records < 1:
         raise InputError(f"--records: {options.records} records are none")
+    if not 1 <= options.tables <= MOST_TABLES:
+        raise InputError(f"--tables: {options.tables} is not from 1 to {MOST_TABLES}")
     own = Own.of(options)
     table, dataset, yamls = own.table, own.dataset, own.yamls
     if len(table) < FEWEST and not options.despite_warnings:
@@ -52,25 +61,36 @@ def run(options: argparse.Namespace, log: Log) -> None:
     report = own.beside(".report.html")
     with _ended_in_order(), tempfile.TemporaryDirectory(prefix="modp-") as folder:
         size = options.records or len(table)
-        work = Alone((file,), held, yamls[0], yamls[1], dataset.title, size, options.seed, Path(folder))
+        given = (file,), held, yamls[0], yamls[1], dataset.title, size, options.seed, Path(folder)
+        work = Alone(*given, options.tables)
         alone.run(work)
         with written(report) as part:
             shutil.copyfile(work.at("report.html"), part)
         for line in _found(work):
             print(line)
-        released = alone.release_arguments(work)
-        if options.despite_warnings:
-            released["despite_warnings"] = []
-        try:
-            alone.step("release", released, Log(work.at("release.log"), quiet=True))
-        except InputError as refused:
-            raise InputError(f"{refused}\nWhy stands in {report}") from None
-        target = own.beside(f".synthetic{written_ending(own.form)}")
-        (made,) = (p for p in work.at("release").iterdir() if p.name != "README.md")
-        with written(target) as part:
-            shutil.copyfile(made, part)
-    print(f"wrote {target.name}, {report.name} (with true counts: for you alone), {yamls[0].name} and")
+        made = [_released(work, row, options.despite_warnings, report) for row in work.rows]
+        targets = []
+        for number, path in enumerate(made, start=1):
+            which = f"-{number}" if len(made) > 1 else ""
+            targets.append(own.beside(f".synthetic{which}{written_ending(own.form)}"))
+            with written(targets[-1]) as part:
+                shutil.copyfile(path, part)
+    names = ", ".join(target.name for target in targets)
+    print(f"wrote {names}, {report.name} (with true counts: for you alone), {yamls[0].name} and")
     print(f"{yamls[1].name} beside {file}: edit these two and run again for what should be otherwise")
+
+
+def _released(work: Alone, row: str, despite_warnings: bool, report: Path) -> Path:
+    """Release a table into the run's folder; return where it is."""
+    arguments = alone.release_arguments(work, row)
+    if despite_warnings:
+        arguments["despite_warnings"] = []
+    try:
+        alone.step("release", arguments, Log(work.at("release.log"), quiet=True))
+    except InputError as refused:
+        raise InputError(f"{refused}\nWhy stands in {report}") from None
+    (made,) = (path for path in work.at(f"{row}/release").iterdir() if path.name != "README.md")
+    return made
 
 
 @contextlib.contextmanager
@@ -84,16 +104,42 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _found(work: Alone) -> list[str]:
-    """What was measured, a line each on how good, useful and private it is, and what must be said aloud."""
+    """What was measured, a line each on how good, useful, private and sure it is, and what is warned of."""
     accuracy, privacy = (
         pd.read_parquet(work.at(f"tables/{name}.parquet")) for name in ("accuracy", "privacy")
     )
     metrics = json.loads(work.at("metrics.json").read_text())
-    row = f"{alone.MODEL}/{alone.ROW}"
-    numbers = {n.key: n for n in page.headline(row, accuracy, privacy, metrics, alone.ZEROS)}
+    numbers = {n.key: n for n in page.headline(alone.FIRST, accuracy, privacy, metrics, alone.ZEROS)}
     warned = json.loads(work.at("tables/warnings.json").read_text(encoding="utf-8"))
     kinds = {"how good": GOOD, "how useful": USEFUL, "how private": PRIVATE}
-    return [*(_said(what, numbers, known) for what, known in kinds.items()), *lines(warned)]
+    said = [_said(what, numbers, known) for what, known in kinds.items()]
+    if work.tables > 1:
+        said.append(_together(pd.read_parquet(work.at("tables/releases.parquet"))))
+    return [*said, _sure(int(accuracy["records"].iloc[0]), work), *lines(warned)]
+
+
+def _together(releases: pd.DataFrame) -> str:
+    found = releases[releases["measure"] == "density_auc"].sort_values("releases")
+    if found["value"].isna().all():
+        return "how private together: not measured, for want of records"
+    one, all_ = found["value"].iloc[[0, -1]]
+    return (
+        f"how private together: an attack by all {found['releases'].iloc[-1]} tables tells who was in the "
+        f"input with an AUC of {all_:.3f}, by one {one:.3f} (0.5 is no leak)"
+    )
+
+
+def _sure(fitted: int, work: Alone) -> str:
+    times = f"{inflation(fitted, work.size, work.tables):.2f}"
+    those = (
+        "a standard error"
+        if work.tables == 1
+        else f"one table's standard errors, for the mean of {work.tables},"
+    )
+    return (
+        f"how sure: {those} computed as if records were people must be multiplied by {times}, since "
+        f"{work.size:,} records are of a model of {fitted:,} (modp.pool does it)"
+    )
 
 
 def _said(what: str, numbers: Mapping[str, page.Number], known: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from modp.base.output import Log
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
 from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
 from modp.pums.where import Dataset
-from modp.release.assembled import BESIDES, Source, released
+from modp.release.assembled import BESIDES, Source, released, stated, unstated
 from modp.release.drawing import Pool
 from modp.release.inside import Inside
 from modp.release.public import public_pools
@@ -21,7 +21,7 @@ from modp.release.stored import write
 from modp.survey.records import Records
 
 SHOWN = 10
-"""Categories named in a message."""
+"""Reasons in a message."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,28 +48,23 @@ def run(options: argparse.Namespace, log: Log) -> None:
     how: Inside = options.values
     if (how == "public") != (options.public is not None):
         raise InputError("--values public and --public go together")
-    if guaranteed and options.public is None:
-        raise InputError(
-            f"{options.name} has a formal guarantee, which a release would break: answers inside a category "
-            "are drawn from the true records, without noise. Name a public table of the input's form in "
-            "params.yaml, as in 'release: {values: public, public: PATH}', or take the category codes of "
-            "synthetic.parquet, without its columns record and entropy_bits"
-        )
     records = coded(options.records, options.codebook)
     drawn = read_drawn(options.synthetic, records.codebook)
     source = _source(options, records, guaranteed, log)
     if guaranteed:
-        _require_public(drawn.codes, source, options.public)
+        require_stated(drawn.codes, source, options.name)
     made = released(drawn.codes, source, options.seed, how, drawn.weights, recipe.of_weights)
     write(options.out, made)
     log(f"{options.name}: answers of {len(drawn.codes):,} records drawn inside their categories")
 
 
 def _source(options: argparse.Namespace, records: Records, guaranteed: bool, log: Log) -> Source:
-    """What answers are drawn from: true records and a public table, or this alone."""
+    """What answers are drawn from: true records or, with a guarantee, what is stated; and a public table."""
     dataset = load(options.dataset, Dataset)
     questions = fitted_questions(options.questions, dataset)
     public: Mapping[str, Sequence[Pool]] = {}
+    if guaranteed and options.public is None:
+        return stated(records.codebook, questions, dataset)
     if options.public is not None:
         say = log.only_file
         others, table, _, column_of = as_public(options.public, dataset, questions, BESIDES, say)
@@ -90,18 +85,22 @@ def _source(options: argparse.Namespace, records: Records, guaranteed: bool, log
     return Source(records, questions, dataset, table, chosen.rows, column_of, public)
 
 
-def _require_public(codes: np.ndarray, source: Source, public: Path) -> None:
-    """Raise InputError where records need an answer of a category that the public table has none of."""
-    lacking = [
-        f"{question.name}={question.categories[k].code} ({question.labels[k]})"
-        for question, own in zip(source.records.codebook.questions, codes.T, strict=True)
-        for k in np.unique(own).tolist()
-        if not source.public[question.name][k].texts
-    ]
+def require_stated(codes: np.ndarray, source: Source, name: str) -> None:
+    """Raise InputError where a row's answers would need a look at true records.
+
+    Parameters
+    ----------
+    codes : (m, Q) of the row ``name``
+    source : without true records
+    """
+    lacking = unstated(codes, source)
     if lacking:
-        more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+        listing = "".join(f"\n  {why}" for why in lacking[:SHOWN])
+        more = f"\n  and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+        table = "the public table has no answer there, and " if source.public else ""
         raise InputError(
-            f"{public} has no answer of {len(lacking)} categories, and with a formal guarantee none may be "
-            f"taken from the true records: {', '.join(lacking[:SHOWN])}{more}. Take a larger public table, "
-            "or merge these categories with others in the question set"
+            f"{name} has a formal guarantee, so that nothing inside a category may be taken from the true "
+            f"records: {table}the question set does not say what stands there:{listing}{more}\nState that in "
+            "the question set, or name a (larger) public table of the input's form in params.yaml, as in "
+            "'release: {values: public, public: PATH}'"
         )

@@ -145,7 +145,12 @@ def _questions(decisions: Sequence[Decision], name: str) -> str:
         "is. Edit what is wrong: labels, cuts, what is merged ({label: …, values: [a, b]}); take a question "
         "out to leave its column out."
     )
-    parts = [_comment(told), as_yaml({"name": name, "title": name}), "questions:\n"]
+    found = (
+        "With a formal guarantee nothing here may be known from the records alone: write false once all "
+        "cuts, values and words are what anybody may know."
+    )
+    parts = [_comment(told), as_yaml({"name": name, "title": name}), _comment(found)]
+    parts += [as_yaml({"from_records": True}), "questions:\n"]
     for decision in decisions:
         if decision.recipe:
             parts.append(_comment(decision.why, "  "))

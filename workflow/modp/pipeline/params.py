@@ -75,9 +75,10 @@ class Released(Strict):
 
     ``rows`` of the accuracy table. Numbers are drawn inside their class from its smoothed shape, or
     ``uniform``; or all answers from those of their category in a table that is ``public``, of the input's
-    form: only so can rows of single records with a formal guarantee be released; whole households with one
-    are released as category codes, without values. A row that is warned of, as a copy for
-    instance, is refused unless it stands under ``despite_warnings`` too.
+    form. Of a row with a formal guarantee they are drawn evenly inside the bounds that the question set
+    states, unless there is a public table; whole households with one are released as category codes unless
+    values are ``uniform``. A row that is warned of, as a copy for instance, is refused unless it stands under
+    ``despite_warnings`` too.
     """
 
     rows: list[str] = Field(default_factory=list)

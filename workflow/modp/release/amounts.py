@@ -36,7 +36,8 @@ def drawn_amounts(
     """Return the numbers that a release would draw for synthetic records, question -> float64 (m,).
 
     They are drawn inside their category as :func:`modp.release.assembled.released` does, in its way
-    ``shape``; NaN where the answer drawn is no number.
+    ``shape``, or, from a source without true records, as the question set states them; NaN where the answer
+    drawn is no number.
 
     Parameters
     ----------

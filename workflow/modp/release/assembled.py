@@ -12,10 +12,9 @@ from modp.base import seeds
 from modp.files.table import Column, Table
 from modp.pums.vintages import MILLIONTHS_ABOVE
 from modp.pums.where import Dataset
-from modp.release import drawing, relations
+from modp.release import drawing, ranges, relations
 from modp.release.drawing import Asked, Pool
 from modp.release.inside import Inside
-from modp.release.ranges import holds
 from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
 from modp.survey.codebook import Codebook, Question
@@ -62,6 +61,35 @@ class Source:
     def column(self, question: Question) -> Column:
         """Return the raw column of a question."""
         return self.table[self.column_of.get(question.column, question.column)]
+
+
+def stated(codebook: Codebook, questions: QuestionSet, dataset: Dataset, *besides: str) -> Source:
+    """Return what answers are drawn from where no record may be seen: what the question set says.
+
+    Parameters
+    ----------
+    besides : columns before those of the questions
+    """
+    names = dict.fromkeys([*besides, *(question.column for question in codebook.questions)])
+    table = Table(tuple(Column(name, np.zeros(0, object), np.zeros(0, np.int32)) for name in names))
+    nobody = Records(np.zeros((0, len(codebook.questions)), np.int16), codebook)
+    return Source(nobody, questions, dataset, table, np.zeros(0, np.int64))
+
+
+def unstated(codes: np.ndarray, source: Source) -> list[str]:
+    """Return why answers of some records cannot be drawn from a source without true records.
+
+    Parameters
+    ----------
+    codes : (m, Q) of the synthetic records
+    """
+    recipes, found = {q.name: q for q in source.questions.questions}, []
+    for question, own in zip(source.records.codebook.questions, codes.T, strict=True):
+        public = source.public.get(question.name)
+        for k in np.unique(own).tolist():
+            if not (public and public[k].texts):
+                found.append(ranges.unstated(question, recipes[question.name], k))
+    return [why for why in found if why]
 
 
 @dataclass(frozen=True)
@@ -179,7 +207,7 @@ def answers(
         found = np.zeros(len(rows), bool)
         for k in np.unique(own).tolist():
             here = own == k
-            found[here] = holds(asked[name].question, asked[name].recipe, k, values[here])
+            found[here] = ranges.holds(asked[name].question, asked[name].recipe, k, values[here])
         return found
 
     made = {name: draw(name) for name in at}

@@ -14,7 +14,7 @@ from modp.pums import vintages
 from modp.release import values
 from modp.release.days import DaySpelling, grid_of_days
 from modp.release.inside import Inside
-from modp.release.ranges import holds, ranges, stated
+from modp.release.ranges import bounded, holds, ranges, stated
 from modp.release.values import RARITY, Range, Shape, Spelling
 from modp.survey import numbers
 from modp.survey.codebook import Question
@@ -107,6 +107,9 @@ class Asked:
         if classes and classes.dates:
             days = DaySpelling.of(classes.dates, list(known))
             return Asked(question, recipe, days, grid_of_days(list(known.values())), written, hidden)
+        if not known:
+            step = float(recipe.step or 1)
+            return Asked(question, recipe, Spelling(decimals=values.decimals(step)), (step,), written, hidden)
         spelling, grid = Spelling.of(list(known)), values.grid_of(list(known))
         return Asked(question, recipe, spelling, grid, written, hidden)
 
@@ -232,9 +235,14 @@ def _mixed(
 
 def _unseen(asked: Asked, k: int, parts: Sequence[Range]) -> Draw:
     """How answers of a category are drawn of which no true record may be seen."""
-    if parts and (asked.recipe.numbers or asked.recipe.deciles):
-        shape = values.blind(parts[0], asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0)
-        return functools.partial(_written, asked, k, shape)
+    recipe = asked.recipe
+    if parts and (recipe.numbers or recipe.deciles):
+        part = bounded(recipe, parts[0])
+        if part.low == part.high:
+            return functools.partial(values.common, asked.texts(np.array([part.low])).tolist(), np.ones(1))
+        shape = values.blind(part, asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0)
+        blank = recipe.deciles.blank_as if recipe.deciles else None
+        return functools.partial(_blanked if blank is not None else _written, asked, k, shape)
     return functools.partial(_stated, asked, k)
 
 
@@ -275,10 +283,19 @@ def _written(asked: Asked, k: int, shape: Shape, size: int, rng: np.random.Gener
     return asked.texts(drawn)
 
 
+def _blanked(asked: Asked, k: int, shape: Shape, size: int, rng: np.random.Generator) -> np.ndarray:
+    """The same, with blanks where a number is what a blank stands for."""
+    drawn, deciles = _written(asked, k, shape, size, rng), asked.recipe.deciles
+    assert deciles is not None and deciles.blank_as is not None
+    drawn[drawn == asked.texts(np.array([deciles.blank_as]))[0]] = ""
+    return drawn
+
+
 def _nearest(asked: Asked, k: int, value: float) -> float:
     """The nearest multiple of the finest step that is of a category; the value itself if none is near."""
     step = asked.grid[0]
-    first, last = ranges(asked.question, asked.recipe, asked.question.categories[k])[0].multiples(step)
+    part = ranges(asked.question, asked.recipe, asked.question.categories[k])[0]
+    first, last = bounded(asked.recipe, part).multiples(step)
     at = min(max(round(value / step), first), last)
     near = asked.rounded((at + np.array([0, *(sign * k for k in range(1, 100) for sign in (1, -1))])) * step)
     free = near[holds(asked.question, asked.recipe, k, near)]

@@ -37,6 +37,29 @@ def ranges(question: Question, recipe: QuestionRecipe, category: Category) -> li
     return [Range(low, high, True) for low, high, code in recipe.intervals() if str(code) == category.code]
 
 
+def bounded(recipe: QuestionRecipe, part: Range) -> Range:
+    """Return a category's numbers with the question's bounds in place of ends that are infinite."""
+    low, high = recipe.limits
+    endless = math.isinf(part.high)
+    least = low if math.isinf(part.low) else part.low
+    return Range(least, high if endless else part.high, part.closed or endless)
+
+
+def unstated(question: Question, recipe: QuestionRecipe, k: int) -> str | None:
+    """Return why answers of category ``k`` cannot be drawn by the question set alone; None if they can."""
+    label, step = question.labels[k], recipe.step or 1
+    for part in ranges(question, recipe, question.categories[k]):
+        known = bounded(recipe, part)
+        if math.isinf(known.low) or math.isinf(known.high):
+            return f"{question.name}: {label!r} has an open end; state 'bounds: [LEAST, GREATEST]'"
+        first, last = known.multiples(step)
+        if first > last and known.low < known.high:
+            return f"{question.name}: {label!r} holds no multiple of {step:g}; state a smaller 'step'"
+        if known.low > known.high:
+            return f"{question.name}: {label!r} is outside of its 'bounds'; state wider ones"
+    return None
+
+
 def _is_decile(recipe: QuestionRecipe, category: Category) -> bool:
     return recipe.deciles is not None and category.code.isdecimal() and int(category.code) >= 1
 
@@ -79,7 +102,7 @@ def stated(
 ) -> np.ndarray:
     """Draw raw answers that a recipe lists for a category, evenly: no true record has a part in it.
 
-    Of a range without an end its other end is taken.
+    Of a range without an end its other end is taken, where the question has no bounds.
 
     Parameters
     ----------
@@ -90,7 +113,9 @@ def stated(
     objects (size,), a blank as the empty text
     """
     options = words(recipe, category)
-    spans = [part.multiples(1.0) for part in ranges(question, recipe, category)]
+    parts = [bounded(recipe, part) for part in ranges(question, recipe, category)]
+    steps = [recipe.step or 1 if part.low < part.high else 1 for part in parts]
+    spans = [part.multiples(step) for part, step in zip(parts, steps, strict=True)]
     closed = [(b if math.isinf(a) else a, a if math.isinf(b) else b) for a, b in spans]
     weights = np.array([*(1 for _ in options), *(b - a + 1 for a, b in closed)], float)
     if not len(weights):
@@ -103,8 +128,8 @@ def stated(
             drawn[own] = options[at]
             continue
         low, high = closed[at - len(options)]
-        chosen = rng.integers(int(low), int(high) + 1, len(own)).tolist()
-        meant = [written.get(number, [number]) for number in chosen]
+        chosen = rng.integers(int(low), int(high) + 1, len(own)) * steps[at - len(options)]
+        meant = [written.get(number, [number]) for number in chosen.tolist()]
         theirs = [others[int(rng.integers(len(others)))] for others in meant]
         drawn[own] = spelling.write(np.array(theirs, float))
     return drawn

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from modp.measures.pooling import COVERAGE, DRAWING, inflation
 from modp.release.assembled import OWN_WEIGHT, Released
 from modp.release.inside import Inside
 from modp.release.values import RARITY
@@ -21,6 +22,7 @@ class About:
     guaranteed : sentences on what is guaranteed, if anything is
     warnings : sentences in spite of which it is released
     how : numbers were drawn inside their class
+    balanced : whether the records were; None where no rule is known for intervals from them
     """
 
     title: str
@@ -31,6 +33,7 @@ class About:
     guaranteed: Sequence[str]
     warnings: Sequence[str]
     how: Inside
+    balanced: bool | None = None
 
 
 def readme(file: str, released: Released, names: Sequence[str], about: About) -> str:
@@ -41,13 +44,19 @@ def readme(file: str, released: Released, names: Sequence[str], about: About) ->
     file : the name of the data file
     names : of all columns of the file
     """
+    factor = None
+    if about.balanced is not None and about.records is not None:
+        factor = inflation(about.records, len(released.table), balanced=about.balanced)
     return template("release.md.j2").render(
         **vars(about),
+        inflation=factor,
         file=file,
         size=len(released.table),
         weighted=any("weight" in what for what in released.what.values()),
         own_weights=OWN_WEIGHT in released.what.values(),
         rarity=RARITY,
+        drawn=DRAWING if about.balanced else 1,
+        coverage=COVERAGE,
         said=released.said,
         columns=_by_content(names, released.what),
     )

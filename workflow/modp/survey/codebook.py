@@ -56,13 +56,15 @@ class Codebook:
     one-hot columns are ``block_starts[q]:block_starts[q + 1]``. ``impossible`` holds the structural
     zeros that the question set states: no record has a category of an entry's first part, named as
     in ``columns``, together with one of its second. ``heat_map_order`` names questions in the order in
-    which heat maps draw them; the others follow in their own.
+    which heat maps draw them; the others follow in their own. ``from_records`` says whether categories were
+    found by looking at the records.
     """
 
     question_set: str
     questions: tuple[Question, ...]
     impossible: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     heat_map_order: tuple[str, ...] = ()
+    from_records: bool = False
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -120,6 +122,7 @@ class Codebook:
             "questions": [asdict(q) for q in self.questions],
             "impossible": self.impossible,
             "heat_map_order": self.heat_map_order,
+            "from_records": self.from_records,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -139,4 +142,5 @@ class Codebook:
         )
         impossible = tuple((tuple(one), tuple(other)) for one, other in content.get("impossible", ()))
         order = tuple(content.get("heat_map_order", ()))
-        return Codebook(content["question_set"], questions, impossible, order)
+        found = content.get("from_records", False)
+        return Codebook(content["question_set"], questions, impossible, order, found)

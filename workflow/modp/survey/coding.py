@@ -1,5 +1,6 @@
 """Coding: raw columns become codes, by the recipes of a question set."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +104,9 @@ def code(
             "values that fill a decile or more, where chance says which decile a record falls into (is one "
             f"a code for something else?): {', '.join(spikes)}"
         )
-    codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
+    own = any(c.code == BLANK or c.code.startswith(f"{OWN} ") for q in made for c in q.categories)
+    order = tuple(questions.heat_map_order)
+    codebook = Codebook(questions.name, tuple(made), pairs, order, questions.from_records or own)
     return codes, codebook
 
 
@@ -429,6 +432,19 @@ def _decile_labels(
         alike = parts > 1 and text != EMPTY
         told[k] = f"decile {k}: {text}" + (f" (part {part} of {parts}, at random)" if alike else "")
     return told
+
+
+def stated_labels(question: Question, recipe: QuestionRecipe) -> list[str]:
+    """Return a question's labels by its recipe and the edges of deciles, without those that records made."""
+    labels = {category.code: category.label for category in question.categories}
+    if recipe.numbers:
+        whole = (recipe.step or 1) % 1 == 0
+        labels |= {c.code: c.label for c in numbers.categories(recipe.numbers, whole, recipe.unit)}
+    ends = np.rint([-np.inf, *question.edges, np.inf]).tolist() if question.made == DECILES else []
+    for k, (low, high) in enumerate(itertools.pairwise(ends), start=1):
+        part = numbers.Interval(str(k), low, high)
+        labels[str(k)] = f"decile {k}: {numbers.label(NumbersRecipe(), part, False, recipe.unit)}"
+    return [labels[category.code] for category in question.categories]
 
 
 def _decile_range(low: float, high: float, blanks: bool, unit: str | None) -> str:

@@ -115,8 +115,8 @@ def categories(recipe: NumbersRecipe, whole: bool, unit: Unit | None = None) -> 
         if part.code in labels:
             found.append(Category(part.code, labels[part.code], part.code))
         else:
-            label = _label(recipe, part, whole, unit)
-            found.append(Category(part.code, label, f"[{part.low!r}, {part.high!r})"))
+            values = f"[{part.low!r}, {part.high!r})"
+            found.append(Category(part.code, label(recipe, part, whole, unit), values))
     return found
 
 
@@ -181,7 +181,8 @@ def _written_day(value: float) -> str:
     return date.fromordinal(int(value)).isoformat()
 
 
-def _label(recipe: NumbersRecipe, part: Interval, whole: bool, unit: Unit | None) -> str:
+def label(recipe: NumbersRecipe, part: Interval, whole: bool, unit: Unit | None) -> str:
+    """Return what people call a class, as :func:`categories` does."""
     if recipe.dates:
         return _label_of_days(part, bool(recipe.apart))
     sign = "$" if unit == "$" else ""

@@ -76,6 +76,10 @@ class QuestionRecipe(Strict):
     ``numbers`` cuts a column of numbers, or of dates, into classes. ``no_answer`` lists the codes of those
     categories that stand for a missing answer, which ``modp impute`` fills: -1 for blanks, ``[]`` for none;
     where it is not said, :mod:`modp.release.holes` decides.
+
+    ``bounds`` are the least and the greatest number that are drawn of classes without an end, and ``step`` is
+    what all numbers are multiples of, 1 where it is not said. With a formal guarantee numbers are drawn by
+    these, and not by those of the records.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
@@ -86,6 +90,8 @@ class QuestionRecipe(Strict):
     deciles: DecileRecipe | None = None
     numbers: NumbersRecipe | None = None
     unit: Unit | None = None
+    bounds: list[int | float | str] | None = Field(default=None, min_length=2, max_length=2)
+    step: int | float | None = Field(default=None, gt=0)
     no_answer: list[int | str] | None = None
     corrected: Correction | None = None
     level: Literal["person", "household"] = "person"
@@ -106,6 +112,35 @@ class QuestionRecipe(Strict):
     def in_words(self) -> bool:
         """Whether the column's answers are read as words, not as whole numbers."""
         return self.numbers is not None or any(isinstance(code, str) for code in self.categories)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds as numbers, dates as days since year 1; infinite where they are not said."""
+        if self.bounds is None:
+            return -np.inf, np.inf
+        read = self.numbers or NumbersRecipe()
+        low, high = (read.known(end) for end in self.bounds)
+        blank = self.deciles.blank_as if self.deciles else None
+        return (low if blank is None else min(low, blank)), high
+
+    @model_validator(mode="after")
+    def _bounds_hold_all_categories(self) -> "QuestionRecipe":
+        numeric = not self.in_words or self.numbers is not None
+        if (self.bounds or self.step) and not numeric:
+            raise ValueError("'bounds' and 'step' are of numbers, and the categories are words")
+        if self.step and self.numbers and self.numbers.dates:
+            raise ValueError("'step' is of numbers: dates are drawn by the day")
+        if self.bounds is None:
+            return self
+        low, high = self.limits
+        edges = self.numbers.edges if self.numbers else ()
+        parts = [] if self.in_words else [part[:2] for part in self.intervals()]
+        ends = [*edges, *(b for a, b in parts if np.isinf(a)), *(a for a, b in parts if np.isinf(b))]
+        outside = [end for end in ends if np.isfinite(end) and not low <= end <= high]
+        if low >= high or outside:
+            told = f", and {(self.numbers or NumbersRecipe()).written(outside[0])} is not" if outside else ""
+            raise ValueError(f"'bounds': numbers are from {self.bounds[0]} to {self.bounds[1]}{told}")
+        return self
 
     @model_validator(mode="after")
     def _no_answers_are_categories(self) -> "QuestionRecipe":
@@ -307,11 +342,13 @@ class QuestionSet(Strict):
     :mod:`modp.models.households.rules`, and ``derived`` what is computed of them. ``heat_map_order`` names
     questions in the order in which heat maps draw them; the others follow in their own. ``relations`` hold in
     every record: ``PERNP <= PINCP`` where both are numbers, or ``PINCP = WAGP + OTHER``, a sum of those of
-    its parts that are numbers.
+    its parts that are numbers. ``from_records`` says that all this was found by looking at the records, so
+    that a formal guarantee does not cover it.
     """
 
     name: str
     title: str
+    from_records: bool = False
     records: Literal["persons", "housing"] = "persons"
     questions: list[QuestionRecipe] = Field(min_length=2)
     impossible: list[dict[str, str | int | list[int | str]]] = Field(default_factory=list)
@@ -475,6 +512,7 @@ class QuestionSet(Strict):
         content = {
             "name": self.name,
             "title": self.title,
+            "from_records": self.from_records,
             "records": self.records,
             "questions": wanted,
             "impossible": [rule for rule in self.impossible if kept >= set(rule)],

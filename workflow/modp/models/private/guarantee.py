@@ -23,7 +23,7 @@ WHOM = {
     "lot that looks at that household alone: the table is of these, so that people of larger households are "
     "rarer in it than they were. How many were left out is not told.",
 }
-EDGES = ", and the edges of deciles, which params.yaml says are known from elsewhere"
+EDGES = ", and the edges of deciles and whatever was found by looking, which params.yaml says is no secret"
 """What is taken to be public besides, where a recipe says so."""
 
 NOISE = {

@@ -14,6 +14,7 @@ from modp.draws import postprocess
 from modp.models.stationary import matching
 from modp.models.stationary.model import Stationary
 from modp.survey.codebook import Codebook
+from modp.survey.coding import NUMBERS
 from modp.survey.records import Records
 
 FEWEST, MOST_CHAINS = 100, 20_000
@@ -52,11 +53,22 @@ def start_of(public: Records, excluded: np.ndarray, seed: int, threads: int) -> 
 
 
 def refuse_private_edges(codebook: Codebook, public: bool, name: str) -> None:
-    """Raise InputError if a codebook holds decile edges that model ``name`` does not say are ``public``."""
-    cut = [question.name for question in codebook.questions if question.edges]
-    if cut and not public:
-        raise InputError(
-            f"{name}: the decile edges of {', '.join(cut)} were computed from the true records, which no "
-            "budget pays for. Take a question set without deciles; or, if these edges are known from "
-            f"elsewhere, another year's file for instance, say 'public_edges: true' under models.{name}"
-        )
+    """Raise InputError if what a codebook holds was found by looking at records.
+
+    Parameters
+    ----------
+    public : whether model ``name`` says that decile edges, and such categories, are public
+    """
+    cut = [question.name for question in codebook.questions if question.edges and question.made != NUMBERS]
+    if public or not (cut or codebook.from_records):
+        return
+    if cut:
+        what = f"the decile edges of {', '.join(cut)} were computed from the true records"
+        instead = "Take a question set without deciles; or, if these edges are"
+    else:
+        what = f"categories of {codebook.question_set!r} were found by looking at the true records"
+        instead = "Take a question set that was made without them; or, if these categories are"
+    raise InputError(
+        f"{name}: {what}, which no budget pays for. {instead} known from elsewhere, another year's file for "
+        f"instance, say 'public_edges: true' under models.{name}"
+    )

@@ -35,15 +35,15 @@ class PrivateRecipe(Recipe, Spending):
     many as there are questions, or as many as the budget and the records bear; ``uniform`` and
     ``proportional`` measure all. Category lists and stated
     structural zeros are taken to be public. Decile edges come from the true records, so that a question set
-    with deciles is refused unless ``public_edges`` says that these edges are known from elsewhere, from
-    another year's file for instance. ``noise: secret`` draws the noise from the operating system's
-    entropy: it cannot be repeated. ``seeded`` noise derives from the run's seed, and who knows that can take
-    it away. ``chains`` bounds their number while pairs are chosen. ``public`` names the results folder of a
-    data set that is public and under the same codebook (``codebook`` in the dataset YAML), last year's for
-    instance: the model starts from its records, which costs nothing. With ``unit: household`` whole
-    households are protected, not single records; ``most`` says of how many records of one at most, and the
-    others of larger ones are left out, by a lot that looks at that household alone. Noise is as many times
-    as large.
+    with deciles, or one that was made by looking at them, is refused unless ``public_edges`` says that these
+    edges and categories are known from elsewhere, from another year's file for instance. ``noise: secret``
+    draws the noise from the operating system's entropy: it cannot be repeated. ``seeded`` noise derives from
+    the run's seed, and who knows that can take it away. ``chains`` bounds their number while pairs are
+    chosen. ``public`` names the results folder of a data set that is public and under the same codebook
+    (``codebook`` in the dataset YAML), last year's for instance: the model starts from its records, which
+    costs nothing. With ``unit: household`` whole households are protected, not single records; ``most`` says
+    of how many records of one at most, and the others of larger ones are left out, by a lot that looks at
+    that household alone. Noise is as many times as large.
     """
 
     family: Literal["private"] = "private"
