@@ -17,7 +17,7 @@ import numpy as np
 from modp.base.loops import compiled, in_threads
 from modp.crosstabs import triples as three_way
 
-FALSE_DISCOVERIES = 0.2
+FALSE_DISCOVERIES = 0.1
 """Expected share of the contrasts found that are chance."""
 
 CANDIDATES = 600

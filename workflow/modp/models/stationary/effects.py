@@ -127,8 +127,9 @@ class Effects:
 
         in_threads(work, range(questions), self.threads)
         between = own[:, question_of(starts)]
-        centred = np.where(self.free, weights - between - between.T, weights)
-        effects = np.where(self.free, centred - _mirrored(rest), 0.0)
+        centred = np.where(self.free, weights - (between + between.T), weights)
+        found = self.free if self.score.any() else np.zeros_like(self.free)
+        effects = np.where(found, centred - _mirrored(rest), 0.0)
         return centred, own.sum(axis=1), effects
 
     def gradient(

@@ -63,7 +63,7 @@ AFTER = 1 << 40
 LISTED = 20
 """Triples of which is said that nothing was found."""
 
-SOME, TOGETHER = 5_000, 0.15
+SOME, TOGETHER = 5_000, 0.4
 """Steps of all pairs together are at most so much of Newton's, as far as so many records tell."""
 
 SPLITS = 4
