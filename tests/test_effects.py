@@ -1,4 +1,4 @@
-"""Effects of pairs that a prior leaves alone: how they are told from the rest, and what a fit makes of them."""
+"""Effects of pairs that a prior leaves alone: how they are told from the rest, what a fit makes of them."""
 
 import itertools
 

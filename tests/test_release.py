@@ -32,6 +32,7 @@ from modp.release.days import DaySpelling
 from modp.release.public import public_pools
 from modp.release.ranges import holds
 from modp.release.values import RARITY, Range, Spelling
+from modp.summaries.interactions import interactions_table
 from modp.survey import coding
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records
@@ -553,9 +554,26 @@ def step(tmp_path):
         pd.DataFrame(rows).to_parquet(tmp_path / f"{name}.parquet")
     (tmp_path / "metrics.json").write_text("{}")
     (tmp_path / "warnings.json").write_text("{}")
+    found = {
+        "first": "A",
+        "second": "B",
+        "third": "C",
+        "effect": "linear",
+        "z": 5.0,
+        "misfit": 1.0,
+        "found": True,
+    }
+    histories = {"m": pd.DataFrame(), "other": pd.DataFrame()}
+    histories["m"].attrs["interactions"] = [
+        {**found, "modelled": ""},
+        {**found, "third": "D", "modelled": "table"},
+    ]
+    histories["other"].attrs["interactions"] = [{**found, "third": "E", "modelled": ""}]
+    interactions_table(histories).to_parquet(tmp_path / "interactions.parquet")
     plain = {
         **{name: tmp_path / f"{name}.yaml" for name in ("dataset", "questions")},
         **{name: tmp_path / f"{name}.parquet" for name in ("records", "synthetic", "accuracy", "privacy")},
+        "interactions": tmp_path / "interactions.parquet",
         **{name: tmp_path / f"{name}.json" for name in ("codebook", "metrics", "warnings")},
         **{"files": tmp_path / "people.csv", "share": 0.2, "seed": 1, "zeros": "sample", "name": "m"},
         **{"model": {"family": "stationary"}, "row": {"model": "m", "name": "r", "sweeps": 5}},
@@ -595,6 +613,7 @@ def test_the_folder_holds_the_table_and_its_page(step, tmp_path):
         "No row is a person",
         "measures on these records, not guarantees",
         "What it does not protect",
+        "found in the true records: A × B × C (linear).",
     ):
         assert said in page
 

@@ -43,6 +43,7 @@ rule release_row:
         drawn=rules.values.output,
         accuracy=f"{RESULTS}/tables/accuracy.parquet",
         privacy=f"{RESULTS}/tables/privacy.parquet",
+        interactions=f"{RESULTS}/tables/interactions.parquet",
         metrics=rules.tables.output.metrics,
         warnings=rules.tables.output.warnings,
         public=lambda w: where.at_hand(PARAMS.release.public) if PARAMS.release.public else [],
@@ -71,7 +72,7 @@ rule release_row:
         " --drawn {input.drawn:q} --files {input.files:q}"
         " --dataset {input.dataset:q} --questions {input.questions:q}"
         " --values {params.values} --public {input.public:q} {params.despite} --accuracy {input.accuracy:q}"
-        " --privacy {input.privacy:q} --metrics {input.metrics:q} --warnings {input.warnings:q}"
+        " --privacy {input.privacy:q} --interactions {input.interactions:q} --metrics {input.metrics:q} --warnings {input.warnings:q}"
         " --zeros {params.zeros} --out {output:q} --log {log:q}"
 
 

@@ -104,7 +104,15 @@ rule tables_together:
     output:
         [
             f"{TOGETHER}/tables/{table}.{ending}"
-            for table in ("accuracy", "three_way", "privacy", "attacks", "mixing", "questions")
+            for table in (
+                "accuracy",
+                "three_way",
+                "interactions",
+                "privacy",
+                "attacks",
+                "mixing",
+                "questions",
+            )
             for ending in ("parquet", "md", "tex")
         ],
         warnings=f"{TOGETHER}/tables/warnings.json",

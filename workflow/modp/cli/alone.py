@@ -303,7 +303,7 @@ def _summed_up(alone: Alone) -> dict[str, Any]:
 def _page(alone: Alone) -> dict[str, Any]:
     rows, at = [BOOTSTRAP, *alone.rows], alone.at
     provenance = [_provenance(path, alone.folder) for path in alone.files]
-    tables = ["accuracy", "three_way", *(["accuracy_weighted"] if alone.weighted else [])]
+    tables = ["accuracy", "three_way", "interactions", *(["accuracy_weighted"] if alone.weighted else [])]
     tables += ["utility", "privacy", "attacks", *(["releases"] if alone.tables > 1 else []), "questions"]
     return {
         **{"dataset": alone.dataset, "codebook": at("codebook.json"), "provenance": provenance},
@@ -329,8 +329,9 @@ def release_arguments(alone: Alone, row: str) -> dict[str, Any]:
         **{"records": at("records.parquet"), "codebook": at("codebook.json")},
         **{"name": MODEL, "model": alone.model, "row": alone.rows[row]},
         **{"drawn": at(f"{row}/values.parquet"), "accuracy": at("tables/accuracy.parquet")},
-        **{"privacy": at("tables/privacy.parquet"), "metrics": at("metrics.json")},
-        **{"warnings": at("tables/warnings.json"), "zeros": ZEROS, "out": at(f"{row}/release/README.md")},
+        **{name: at(f"tables/{name}.parquet") for name in ("privacy", "interactions")},
+        **{"metrics": at("metrics.json"), "warnings": at("tables/warnings.json")},
+        **{"zeros": ZEROS, "out": at(f"{row}/release/README.md")},
     }
 
 

@@ -27,6 +27,7 @@ from modp.release.readme import About, readme
 from modp.release.stored import read
 from modp.report import card, page
 from modp.summaries.accuracy import ZEROS
+from modp.summaries.interactions import left_out
 from modp.summaries.warnings import EVERY
 from modp.survey.records import Records
 
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--despite-warnings", action="store_true", help="release what is warned of")
     parser.add_argument("--accuracy", type=Path, required=True, help="the table")
     parser.add_argument("--privacy", type=Path, required=True, help="the table")
+    parser.add_argument("--interactions", type=Path, required=True, help="the table")
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--warnings", type=Path, required=True)
     parser.add_argument("--zeros", choices=list(ZEROS), required=True, help="what counts as such")
@@ -129,6 +131,7 @@ def _about(
         warnings=(),
         how=options.values,
         balanced=_balanced(checked, recipe),
+        unknown=tuple(left_out(pd.read_parquet(options.interactions), options.name)),
     )
 
 

@@ -20,7 +20,18 @@ from modp.measures.accuracy import Summary, cell_sets
 from modp.measures.ends import MARGINALS
 from modp.measures.table import NOTEBOOK, PAPER_NOTEBOOK
 from modp.pums.where import Dataset
-from modp.summaries import accuracy, answers, attacks, mixing, privacy, releases, utility, warnings, weighted
+from modp.summaries import (
+    accuracy,
+    answers,
+    attacks,
+    interactions,
+    mixing,
+    privacy,
+    releases,
+    utility,
+    warnings,
+    weighted,
+)
 from modp.summaries.metrics import metrics
 from modp.summaries.printed import Printed, row_names
 
@@ -96,6 +107,10 @@ def run(options: argparse.Namespace, log: Log) -> None:
     write("accuracy", table, notes, accuracy.printed_accuracy(table, notebook))
     notes = accuracy.three_way_notes(notebook)
     write("three_way", three_way, notes, [accuracy.printed_three_way(three_way)])
+    histories = _read(options.histories_of, options.histories)
+    effects = interactions.interactions_table(histories)
+    printed = interactions.printed_interactions(effects)
+    write("interactions", effects, interactions.INTERACTIONS_NOTES, printed)
     write("privacy", hidden, privacy.PRIVACY_NOTES, [privacy.printed_privacy(hidden)])
     write("attacks", attacked, attacks.ATTACKS_NOTES, attacks.printed_attacks(attacked))
     if options.releases:
@@ -114,7 +129,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         warnings.too_few(len(records), attacked),
         warnings.twins(attacked),
         warnings.copies(table, hidden, balanced),
-        warnings.shortfalls(_read(options.histories_of, options.histories)),
+        warnings.shortfalls(histories),
     )
     with written(options.warnings) as path:
         path.write_text(json.dumps(warned, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

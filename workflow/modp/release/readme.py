@@ -23,6 +23,7 @@ class About:
     warnings : sentences in spite of which it is released
     how : numbers were drawn inside their class
     balanced : whether the records were; None where no rule is known for intervals from them
+    unknown : three-way effects in the true records that the model does not have, strongest first
     """
 
     title: str
@@ -34,6 +35,7 @@ class About:
     warnings: Sequence[str]
     how: Inside
     balanced: bool | None = None
+    unknown: Sequence[str] = ()
 
 
 def readme(file: str, released: Released, names: Sequence[str], about: About) -> str:

@@ -23,6 +23,7 @@ class Table:
 TABLES = {
     "accuracy": Table(),
     "three_way": Table(),
+    "interactions": Table(),
     "accuracy_weighted": Table(weighted=True),
     "estimates": Table(public=False, weighted=True),
     "utility": Table(useful=True),
