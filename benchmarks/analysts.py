@@ -22,11 +22,12 @@ likert: items with five answers on three factors; how much of their correlations
     fit arrives. Half a minute for 40 items, some minutes for 100.
 
 Codes of more than 90 answers in Florida, which no estimate reads, are left out. Standard errors are a
-jackknife's over samples, or those of means over seeds. ``--half tune`` is the half of Florida's households for
-tuning, ``report`` the other.
+jackknife's over samples, or those of means over seeds. ``--half tune`` is the half of Florida's households
+for tuning, ``report`` the other. ``--also NAME=TABLE`` puts a table of others beside.
 Run: OMP_NUM_THREADS=1 python benchmarks/analysts.py estimates --judge JUDGE.py --data FLORIDA.parquet
          [--half tune] [--n 2000] [--samples 20] [--methods sample cart ours] [--name ours] [--recipe JSON]
-     … learners --judge JUDGE.py --data nist RAW.csv [--seeds 1 2 3]    (or adult TRAIN.csv HELD.csv; florida; west)
+     … learners --judge JUDGE.py --data nist RAW.csv [--seeds 1 2 3]
+         (or adult TRAIN.csv HELD.csv; florida FILE.parquet; west FILE.parquet)
      … population --data florida FILE.parquet [--n 1000 2000 10000] [--seeds 1 2 3]
      … likert [--items 40] [--n 1000] [--seeds 1 7]
 """
@@ -78,13 +79,14 @@ NUMBERS = {
 TARGETS = {
     "nist": "PINCP MSP EDU OWN_RENT POVPIP",
     "adult": "income hours-per-week",
-    "florida": "PINCP WAGP MAR TEN HICOV ESR",
-    "west": "PINCP WAGP MAR ESR POVPIP",
+    "florida": "PINCP WAGP SCHL MAR POVPIP WKHP",
+    "west": "PINCP SCHL POVPIP HICOV WKHP",
 }
+FUNCTIONS = {"PINCP": ["PINCP_DECILE", "PERNP"], "WAGP": ["PERNP"]}
+"""Target -> columns that nearly are it, without which learners have to tell it."""
 MOST = {"florida": 10_000}
 """People of a table that learners are trained on, where it is not half of the file."""
 
-RECIPE = IN_ONE_COMMAND
 DRAW = StationaryRow(model=MODEL, name=ROW, sweeps="auto", balanced=True)
 Method = Callable[[pd.DataFrame, int], pd.DataFrame]
 
@@ -101,7 +103,7 @@ def coded(of: Table, questions: QuestionSet, seed: int) -> Records:
 
 def table(
     frame: pd.DataFrame,
-    recipe: StationaryRecipe = RECIPE,
+    recipe: StationaryRecipe = IN_ONE_COMMAND,
     row: StationaryRow = DRAW,
     seed: int = 1,
     threads: int = 1,
@@ -131,7 +133,7 @@ def table(
 
 
 def cart(frame: pd.DataFrame, seed: int, judge: ModuleType, numbers: Sequence[str]) -> pd.DataFrame:
-    """The judge's trees on raw answers: numbers as they are, others by their number or how frequent they are."""
+    """The judge's trees on raw answers: numbers as they are, words by how frequent they are."""
     began, keys = time.process_time(), pd.DataFrame(index=range(len(frame)))
     for name, column in frame.items():
         number = pd.to_numeric(column.astype("string"), errors="coerce").astype(float).fillna(BLANK)
@@ -155,16 +157,23 @@ def bootstrap(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     return frame.iloc[rows].reset_index(drop=True)
 
 
-def methods(options: argparse.Namespace, judge: ModuleType | None, numbers: str) -> Mapping[str, Method]:
-    """The methods that are asked for by name; the sample is none."""
-    recipe = check(RECIPE.model_dump() | json.loads(options.recipe), StationaryRecipe, "--recipe")
-    row = check(DRAW.model_dump() | json.loads(options.row), StationaryRow, "--row")
-    known = {
+def asked(options: argparse.Namespace) -> tuple[StationaryRecipe, StationaryRow]:
+    """One command's model and row, with what is asked for otherwise."""
+    recipe = check(IN_ONE_COMMAND.model_dump() | json.loads(options.recipe), StationaryRecipe, "--recipe")
+    return recipe, check(DRAW.model_dump() | json.loads(options.row), StationaryRow, "--row")
+
+
+def methods(options: argparse.Namespace, numbers: str) -> Mapping[str, Method]:
+    """The methods that are asked for, by name; the sample is none."""
+    recipe, row = asked(options)
+    known: dict[str, Method] = {
         "bootstrap": bootstrap,
-        "cart": partial(cart, judge=judge, numbers=numbers.split()),
+        "cart": partial(cart, judge=options.judge, numbers=numbers.split()),
         "ours": lambda frame, seed: table(frame, recipe, row, seed, options.threads),
     }
-    return {options.name if m == "ours" else m: known[m] for m in options.methods if m != "sample"}
+    found = {options.name if m == "ours" else m: known[m] for m in options.methods if m != "sample"}
+    others = dict(text.split("=", 1) for text in options.also)
+    return found | {name: lambda _, __, path=path: read(Path(path)) for name, path in others.items()}
 
 
 def kept(path: Path, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
@@ -309,14 +318,16 @@ def run_estimates(options: argparse.Namespace) -> None:
     people = read(Path(options.data[-1]), options.half)
     people = people[people["AGEP"] >= 25].reset_index(drop=True)
     truth = estimates(people).set_index("estimate")["value"].rename("truth")
-    numbers = NUMBERS["florida"]
-    making = methods(options, options.judge, numbers)
+    making = methods(options, NUMBERS["florida"])
     for n in options.n:
         folder, rows, seconds = options.out / f"estimates-{options.half}-{n}", [], {}
         for s in range(1, options.samples + 1):
             sample = people.iloc[rows_of(options.half, n, s, len(people))[:n]].reset_index(drop=True)
             rows.append(estimates(sample).assign(method="sample", sample=s))
-            made = {m: kept(folder / m / f"{s:02}.parquet", partial(make, sample, s)) for m, make in making.items()}
+            made = {
+                m: kept(folder / m / f"{s:02}.parquet", partial(make, sample, s))
+                for m, make in making.items()
+            }
             there = {path.parent.name for path in folder.glob(f"*/{s:02}.parquet")} - set(made)
             made |= {m: pd.read_parquet(folder / m / f"{s:02}.parquet") for m in sorted(there)}
             rows += [estimates(of).assign(method=m, sample=s) for m, of in made.items()]
@@ -343,7 +354,9 @@ def printed(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> None:
     frame = pd.DataFrame(list(rows))
     for key, some in frame.groupby(list(by), sort=False):
         numbers = some.drop(columns=["seed", *by]).dropna(axis=1, how="all")
-        cells = [f"{c} {numbers[c].mean():.3f} ± {numbers[c].sem():.3f}" for c in numbers.select_dtypes("number")]
+        cells = [
+            f"{c} {numbers[c].mean():.3f} ± {numbers[c].sem():.3f}" for c in numbers.select_dtypes("number")
+        ]
         said = [text for c in numbers.select_dtypes(exclude="number") for text in set(numbers[c]) - {""}]
         print("|", " | ".join([*map(str, key), f"{len(some)} seeds", *cells, *said]), "|")
 
@@ -359,7 +372,7 @@ def remembered(path: Path, make: Callable[[], Mapping[str, Any]]) -> Mapping[str
 
 
 def in_classes(train: pd.DataFrame, others: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Codes of tables under the classes that one command finds in the train records; -1 for what is in none."""
+    """Codes of tables in the classes that one command finds in the train records; -1 for what is in none."""
     _, questions = looked(table_of(train))
     book = coded(table_of(train), questions, SEED).codebook
     recipes, found = {recipe.name: recipe for recipe in questions.questions}, []
@@ -381,13 +394,16 @@ def judged(
     found = {"raw": judge.c2st(s, h, kinds, seed)}
     (s_in, h_in), _ = judge.frame(in_classes(train, [of, held]), [])
     found["classes"] = judge.c2st(s_in, h_in, list(s_in), seed)
-    return found | ({} if of is train else judge.tstr(s, r, h, kinds, TARGETS[data].split(), seed))
+    for target in TARGETS[data].split() if of is not train else []:
+        known = [f.drop(columns=FUNCTIONS.get(target, []), errors="ignore") for f in (s, r, h)]
+        found |= judge.tstr(*known, [kind for kind in kinds if kind in known[0]], [target], seed)
+    return found
 
 
 def run_learners(options: argparse.Namespace) -> None:
     data, *paths = options.data
     frames, lines = [read(Path(path), options.half) for path in paths], []
-    making = methods(options, options.judge, NUMBERS[data])
+    making = methods(options, NUMBERS[data])
     for seed in options.seeds:
         train, held = frames[0], frames[-1]
         if len(frames) == 1:
@@ -412,8 +428,7 @@ def run_population(options: argparse.Namespace) -> None:
     frame, lines = read(Path(path), options.half), []
     questions = load(options.questions, QuestionSet) if options.questions else looked(table_of(frame))[1]
     records = coded(table_of(frame), questions, SEED)
-    recipe = check(RECIPE.model_dump() | json.loads(options.recipe), StationaryRecipe, "--recipe")
-    row = check(DRAW.model_dump() | json.loads(options.row), StationaryRow, "--row")
+    recipe, row = asked(options)
 
     def measured(n: int, seed: int) -> Mapping[str, Any]:
         order = rows_of(data, n, seed, len(records))
@@ -443,37 +458,36 @@ def scale(items: int, n: int, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(places + 1, columns=[f"item_{k}" for k in range(1, items + 1)])
 
 
+def correlations(frame: pd.DataFrame) -> np.ndarray:
+    return np.corrcoef(frame.to_numpy(float).T)[np.triu_indices(frame.shape[1], 1)]
+
+
 def run_likert(options: argparse.Namespace) -> None:
-    recipe = check(RECIPE.model_dump() | json.loads(options.recipe), StationaryRecipe, "--recipe")
-    lines = []
+    (n,), (recipe, row), lines = options.n, asked(options), []
+
+    def measured(items: int, seed: int) -> Mapping[str, Any]:
+        true = correlations(scale(items, 200_000, seeds.generator(SEED, "scale")))
+        people = scale(items, n, seeds.generator(SEED, "people", str(seed)))
+        found = {"the sample's share": float(correlations(people) @ true / (true @ true))}
+        try:
+            made = table(people, recipe, row, seed, options.threads)
+        except InputError as failure:
+            return found | {"share": np.nan, "said": str(failure)}
+        found["share"] = float(correlations(made) @ true / (true @ true))
+        return found | {"seconds": sum(made.attrs["seconds"].values()), "said": made.attrs["said"]}
+
     for items in options.items:
-        off = np.triu_indices(items, 1)
-        true = np.corrcoef(scale(items, 200_000, seeds.generator(SEED, "scale")).T)[off]
-        alike = off[0] % 3 == off[1] % 3
-
-        def shares(frame: pd.DataFrame, true: np.ndarray = true, off: Any = off, alike: Any = alike) -> dict:
-            found, parts = np.corrcoef(frame.to_numpy(float).T)[off], {"all": alike | True, "within": alike}
-            parts |= {"between": ~alike}
-            return {k: float(found[p] @ true[p] / (true[p] @ true[p])) for k, p in parts.items()}
-
-        def measured(seed: int, items: int = items, shares: Callable = shares) -> Mapping[str, Any]:
-            people = scale(items, options.n[0], seeds.generator(SEED, "people", str(seed)))
-            own = {f"sample's {k}": share for k, share in shares(people).items()}
-            try:
-                made = table(people, recipe, DRAW, seed, options.threads)
-            except InputError as failure:
-                return own | {"said": str(failure)}
-            return shares(made) | own | {"said": made.attrs["said"], **made.attrs["seconds"]}
-
         for seed in options.seeds:
-            at = options.out / f"likert-{items}-{options.n[0]}" / f"{options.name}-{seed:02}.parquet"
-            lines.append({"items": items, "method": options.name, "seed": seed, **remembered(at, partial(measured, seed))})
+            at = options.out / f"likert-{items}-{n}" / f"{options.name}-{seed:02}.parquet"
+            line = remembered(at, partial(measured, items, seed))
+            lines.append({"items": items, "method": options.name, "seed": seed, **line})
     printed(lines, ["items", "method"])
 
 
 RUNS = {
     "estimates": (run_estimates, [2_000], []), "learners": (run_learners, [], [1, 2, 3]),
-    "population": (run_population, [1_000, 2_000, 10_000], [1, 2, 3]), "likert": (run_likert, [1_000], [1, 7]),
+    "population": (run_population, [1_000, 2_000, 10_000], [1, 2, 3]),
+    "likert": (run_likert, [1_000], [1, 7]),
 }  # fmt: skip
 
 
@@ -501,6 +515,7 @@ def main() -> None:
         one.add_argument("--items", type=int, nargs="+", default=[40])
         one.add_argument("--methods", nargs="+", default=["sample", "cart", "ours"])
         one.add_argument("--name", default="ours")
+        one.add_argument("--also", nargs="+", default=[], metavar="NAME=TABLE", help="made by others")
         one.add_argument("--recipe", default="{}")
         one.add_argument("--row", default="{}")
         one.add_argument("--questions", type=Path)
