@@ -349,16 +349,13 @@ def run_estimates(options: argparse.Namespace) -> None:
                 print(f"\nworst of {method}: {said}")
 
 
-def printed(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> None:
-    """Means over seeds and their standard errors, a line a method."""
-    frame = pd.DataFrame(list(rows))
-    for key, some in frame.groupby(list(by), sort=False):
-        numbers = some.drop(columns=["seed", *by]).dropna(axis=1, how="all")
-        cells = [
-            f"{c} {numbers[c].mean():.3f} ± {numbers[c].sem():.3f}" for c in numbers.select_dtypes("number")
-        ]
-        said = [text for c in numbers.select_dtypes(exclude="number") for text in set(numbers[c]) - {""}]
-        print("|", " | ".join([*map(str, key), f"{len(some)} seeds", *cells, *said]), "|")
+def printed(lines: Iterable[Mapping[str, Any]], by: Sequence[str]) -> None:
+    """Means over seeds and their standard errors, a line a method; and how many fits ended early, or failed."""
+    for key, some in pd.DataFrame(list(lines)).groupby(list(by), sort=False):
+        numbers = some.drop(columns=["seed", *by]).select_dtypes("number").dropna(axis=1, how="all")
+        cells = [f"{c} {numbers[c].mean():.3f} ± {numbers[c].sem():.3f}" for c in numbers]
+        told = sorted({text.partition(":")[0] for text in some.get("said", []) if text})
+        print("|", " | ".join([*map(str, key), f"{len(some)} seeds", *cells, *told]), "|")
 
 
 def remembered(path: Path, make: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
