@@ -350,11 +350,14 @@ def run_estimates(options: argparse.Namespace) -> None:
 
 
 def printed(lines: Iterable[Mapping[str, Any]], by: Sequence[str]) -> None:
-    """Means over seeds and their standard errors, a line a method; and how many fits ended early, or failed."""
+    """Means over seeds and their standard errors, a line a method, and what was said of fits."""
     for key, some in pd.DataFrame(list(lines)).groupby(list(by), sort=False):
         numbers = some.drop(columns=["seed", *by]).select_dtypes("number").dropna(axis=1, how="all")
         cells = [f"{c} {numbers[c].mean():.3f} ± {numbers[c].sem():.3f}" for c in numbers]
-        told = sorted({text.partition(":")[0] for text in some.get("said", []) if text})
+        said = [text for text in some.get("said", []) if text]
+        told = [
+            f"of {sum(text.startswith(start) for text in said)}: {start}" for start in {t[:40] for t in said}
+        ]
         print("|", " | ".join([*map(str, key), f"{len(some)} seeds", *cells, *told]), "|")
 
 
