@@ -125,9 +125,10 @@ def test_directions_by_hand():
 def test_a_fit_under_a_prior_reproduces_the_effect_and_tells_of_it():
     codes = planted(3000, 1, strength=0.25)
     records = records_of(codes, SIZES)
+    tested: list = []
     with_, without = (
-        matching.fit(records, Settings(prior="student", triples=most), 1, 1, lambda _: None)
-        for most in (5, 0)
+        matching.fit(records, Settings(prior="student", triples=k), 1, 1, lambda _: None, found=tested.append)
+        for k in (5, 0)
     )
     score = scores(np.diag(crosstab(records)), STARTS)
     apart = []
@@ -137,7 +138,7 @@ def test_a_fit_under_a_prior_reproduces_the_effect_and_tells_of_it():
         mean = [np.prod(score[(c + STARTS[:-1])[:, :3]], axis=1).mean() for c in (codes, chains)]
         apart.append(abs(mean[0] - mean[1]) * math.sqrt(len(codes)))
     assert apart[0] < 3 < 5 < apart[1], apart
-    (first, *_) = interactions(with_[0].tested, records.codebook)
+    (first, *_) = interactions(tested[0], records.codebook)
     names = records.codebook.names
     assert [first[key] for key in ("first", "second", "third")] == names[:3]
     assert first["found"] and first["modelled"] and abs(first["z"]) > 5

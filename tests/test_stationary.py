@@ -159,7 +159,7 @@ def test_divergence_halves_the_steps_and_goes_on():
 
 
 def test_divergence_at_any_step_is_an_error():
-    wild = Settings(exchanges=0, pair_step=1e6, most_pair_step=1e6, start_epochs=1)
+    wild = Settings(exchanges=0, levels=(1e6, 1e6), start_epochs=1)
     with pytest.raises(FloatingPointError, match="diverges"):
         fitted(correlated(500), wild)
 

@@ -26,10 +26,9 @@ MOST_HALVINGS = 10
 
 DRIFTING = 2
 """Times in a row that shorter steps did not help, after which what grew is taken for chains that only now
-come to the distribution of their weights, unless it is more than ``RUNAWAY``."""
+come to the distribution of their weights: once in a fit, and up to ``RUNAWAY`` times the best discrepancy."""
 
-RUNAWAY = 20.0
-"""Times the best discrepancy that no drift explains."""
+RUNAWAY = 5.0
 
 Verdict = Literal["worse", "good", "go on"]
 """Of a window: to go back from it, to come back to it, or neither."""
@@ -47,6 +46,7 @@ class Progress:
     best : least discrepancy so far
     scale : factor of all steps, halved at each of the ``halvings``
     in_vain : halvings since a window was last good
+    drifted : whether chains were once taken to have come to their distribution late
     """
 
     level: int = 0
@@ -59,6 +59,7 @@ class Progress:
     scale: float = 1.0
     halvings: int = 0
     in_vain: int = 0
+    drifted: bool = False
 
     def enter(self) -> None:
         """Begin the next level."""
@@ -95,9 +96,10 @@ class Progress:
         self.windows += 1
         worse = WORSE if self.windows > BURN_IN else WORSE_EARLY
         if not discrepancy <= worse * max(self.best, 1.0):
-            if self.in_vain < DRIFTING or not discrepancy <= RUNAWAY * max(self.best, 1.0):
+            far = not discrepancy <= RUNAWAY * max(self.best, 1.0)
+            if self.in_vain < DRIFTING or self.drifted or far:
                 return "worse"
-            self.best, self.in_vain = discrepancy, 0
+            self.best, self.drifted = discrepancy, True
         good = False
         if self.windows >= BURN_IN:
             good = discrepancy <= self.best

@@ -51,6 +51,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     start = checkpoint.found()
     if start:
         work.log(f"{work.name}: going on from sweep {len(start.facts['history'])}")
+    tested: list[Tested] = []
     with Sweeps(work.name, work.log, "sweep") as progress:
         try:
             model, _, history = matching.fit(
@@ -65,6 +66,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
                 devices.gpu(work.device),
                 work.weights,
                 toward,
+                tested.append,
             )
         except FloatingPointError as failure:
             raise InputError(f"{work.name}: {failure}; give it smaller steps") from None
@@ -72,7 +74,7 @@ def fit(records: Records, recipe: StationaryRecipe, work: Work) -> Fitted:
     last = frame.loc[frame["level"] == frame["level"].max(), "bias"].to_numpy()
     enough = max(recipe.tolerance, NEAR) if len(model.expected) else recipe.tolerance
     frame.attrs["shortfall"] = shortfall(last, recipe, matching.Settings().window, enough)
-    frame.attrs["interactions"] = interactions(model.tested, records.codebook)
+    frame.attrs["interactions"] = interactions(tested[0], records.codebook)
     said = "; ".join(filter(None, [swept(frame, time.perf_counter() - began), frame.attrs["shortfall"]]))
     return Fitted(model, frame, as_training(frame), said)
 

@@ -22,7 +22,7 @@ from modp.crosstabs import contrasts, pairs, triples, weighted
 from modp.crosstabs.cells import structural_zeros, within_question
 from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
-from modp.models.pace import Progress
+from modp.models.pace import FAR, Progress
 from modp.models.stationary import passes, prior
 from modp.models.stationary.effects import FASTER, Effects, amplification, scores
 from modp.models.stationary.model import Stationary
@@ -159,6 +159,7 @@ class State:
 
 Report = Callable[[Iteration], None]
 Keep = Callable[[State], None]
+Found = Callable[[contrasts.Tested], None]
 
 
 def fit(
@@ -173,6 +174,7 @@ def fit(
     gpu: torch.device | None = None,
     weights: np.ndarray | None = None,
     toward: Stationary | None = None,
+    found: Found | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Fit a model to true records, or to the people whom they stand for.
 
@@ -194,6 +196,7 @@ def fit(
     toward : the model of pairs whose weights a prior pulls to, instead of to zero (partial pooling): that of
         a nation, for the records of one of its states. Its structural zeros are taken, but for pairs that
         records hold, and the fit starts from it
+    found : given in the end what was found of three-way effects
 
     Returns
     -------
@@ -230,7 +233,8 @@ def fit(
             sample = sample[np.sort(rng.permutation(len(sample))[:MOST])]
         model = pseudo_likelihood(model, sample, settings, seed, threads, free, gpu)
     mean = None if toward is None else toward.w
-    return match(model, true, records.codes, settings, seed, threads, report, start, keep, gpu, weights, mean)
+    more = (start, keep, gpu, weights, mean, found)
+    return match(model, true, records.codes, settings, seed, threads, report, *more)
 
 
 def widened(settings: Settings, questions: int) -> Settings:
@@ -342,6 +346,7 @@ def match(
     gpu: torch.device | None = None,
     weights: np.ndarray | None = None,
     mean: np.ndarray | None = None,
+    found: Found | None = None,
 ) -> tuple[Stationary, np.ndarray, list[Iteration]]:
     """Move a model until the crosstab of its chains is ``target``.
 
@@ -354,12 +359,15 @@ def match(
     start, keep, gpu : as in :func:`fit`; ``start`` holds the weights, so those of ``model`` are not used
     weights : float64 (n,), of the records
     mean : shape (K, K), the weights that a prior pulls to; None for zeros
+    found : as in :func:`fit`
 
     Returns
     -------
     As :func:`fit`.
     """
-    matching = _Matching(model, target, records, settings, seed, threads, report, keep, gpu, weights, mean)
+    matching = _Matching(
+        model, target, records, settings, seed, threads, report, keep, gpu, weights, mean, found
+    )
     if start is not None:
         matching.resume(start)
     return matching.run()
@@ -437,9 +445,10 @@ class _Matching:
         gpu: torch.device | None,
         weights: np.ndarray | None,
         mean: np.ndarray | None,
+        found: Found | None,
     ):
         self.model, self.settings, self.threads = model, settings, threads
-        self.report, self.keep, self.gpu, self.mean = report, keep, gpu, mean
+        self.report, self.keep, self.gpu, self.mean, self.found = report, keep, gpu, mean, found
         self.seed = seeds.integer(seed, "stationary", "chains")
         rng = seeds.generator(seed, "stationary", "order")
         order = rng.permutation(len(records))
@@ -497,7 +506,9 @@ class _Matching:
             if self.keep:
                 self.keep(self._state())
         self._settle_average()
-        model = replace(self._model(self.average, np.float32), tested=self.tested)
+        model = self._model(self.average, np.float32)
+        if self.found:
+            self.found(self.tested)
         self._rest(model, self.settings.settle)
         return model, self.walk.chains[np.argsort(self.order)], self.history
 
@@ -786,7 +797,8 @@ class _Matching:
         every = every[self.sizes[every].prod(axis=1) <= MOST_CELLS]
         worst = np.concatenate([self._misfit(part) for part in triples.parts(every, self.sizes)])
         misfit = {tuple(map(int, triple)): float(by) for triple, by in zip(every, worst, strict=True)}
-        tests = self._tests() if self.prior else []
+        # What chains say of three questions is wrong where they are far from what they should say of two.
+        tests = self._tests() if self.prior and self.progress.bias <= FAR else []
         found = contrasts.found(tests, self.sizes)
         evidence = {triple: by for triple, by in misfit.items() if by > SURE}
         for contrast in found:

@@ -23,7 +23,6 @@ from safetensors.numpy import save_file
 
 from modp.base import seeds
 from modp.base.errors import InputError
-from modp.crosstabs.contrasts import Tested
 from modp.draws import exchange, possible, sweeps
 from modp.survey import where
 from modp.survey.codebook import Codebook
@@ -49,7 +48,6 @@ class Stationary:
     triples : int64 (T, 3), triples of questions with weights of their own
     values : float32, those weights, in the order of :func:`modp.crosstabs.triples.counts`
     expected : float32 (K, K), the crosstab that it has, where the fit knows that; else of shape (0, 0)
-    tested : what its fit found of three-way effects; not in its file
     """
 
     w: np.ndarray
@@ -61,7 +59,6 @@ class Stationary:
     triples: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
     values: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
     expected: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    tested: Tested = field(default_factory=Tested, repr=False)
 
     @cached_property
     def tables(self) -> sweeps.Tables:
