@@ -791,14 +791,17 @@ class _Matching:
     def _choose_triples(self) -> None:
         """Give weights to the triples that pairs explain least.
 
-        All cells of those whose tables misfit; with a prior, where one contrast says it, that alone.
+        All cells of those whose tables misfit; with a prior, where one contrast says it, that alone. None
+        under a prior where chains are far from what they should say of two questions: what they say of three
+        is wrong.
         """
+        if self.prior and self.progress.bias > FAR:
+            return
         every = triples.every(len(self.sizes))
         every = every[self.sizes[every].prod(axis=1) <= MOST_CELLS]
         worst = np.concatenate([self._misfit(part) for part in triples.parts(every, self.sizes)])
         misfit = {tuple(map(int, triple)): float(by) for triple, by in zip(every, worst, strict=True)}
-        # What chains say of three questions is wrong where they are far from what they should say of two.
-        tests = self._tests() if self.prior and self.progress.bias <= FAR else []
+        tests = self._tests() if self.prior else []
         found = contrasts.found(tests, self.sizes)
         evidence = {triple: by for triple, by in misfit.items() if by > SURE}
         for contrast in found:
