@@ -35,19 +35,21 @@ def test_scores_have_mean_zero_and_variance_one_by_hand():
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6))
-def test_what_is_left_for_the_prior_has_neither_levels_nor_slopes(seed):
+def test_what_is_left_for_the_prior_has_no_levels_and_the_slopes_that_a_weak_prior_leaves(seed):
     weights, stiffness = symmetric(seed), np.abs(symmetric(seed + 1)) + 0.1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(effects_room, "ROUNDS", 1000)
-        less, _, effects = Effects.of(SCORE, FREE, NOTHING, STARTS, 1).split(weights, stiffness)
+        less, _, effects, slopes = Effects.of(SCORE, FREE, NOTHING, STARTS, 1).split(weights, stiffness)
     rest = less - effects
     np.testing.assert_allclose(rest, rest.T, atol=1e-12)
-    for power in (0, 1):
-        sums = np.add.reduceat(np.where(FREE, stiffness * rest * SCORE**power, 0), STARTS[:-1], axis=1)
-        np.testing.assert_allclose(sums, 0, atol=1e-6)
+    pull = np.where(FREE, stiffness * rest, 0)
+    np.testing.assert_allclose(np.add.reduceat(pull, STARTS[:-1], axis=1), 0, atol=1e-6)
+    sums = np.add.reduceat(pull * SCORE, STARTS[:-1], axis=1)
+    np.testing.assert_allclose(sums, effects_room.RIDGE * slopes, atol=1e-6)
 
 
-def test_all_weights_of_a_question_of_two_categories_are_effects():
+def test_all_weights_of_a_question_of_two_categories_are_effects(monkeypatch):
+    monkeypatch.setattr(effects_room, "RIDGE", 0.0)
     sizes = np.array([2, 4])
     starts = np.array([0, 2, 6])
     free = (np.arange(6)[:, None] < 2) != (np.arange(6) < 2)
@@ -55,7 +57,7 @@ def test_all_weights_of_a_question_of_two_categories_are_effects():
     half = np.random.default_rng(2).normal(size=(6, 6))
     weights = np.where(free, half + half.T, 0)
     of = Effects.of(scores(np.diag(counts), starts), free, np.zeros((6, 6), bool), starts, 2)
-    less, _, effects = of.split(weights, free * 1.0)
+    less, _, effects, _ = of.split(weights, free * 1.0)
     np.testing.assert_allclose(less, effects, atol=1e-12)
 
 

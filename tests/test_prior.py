@@ -71,7 +71,7 @@ def centred(
     weights: np.ndarray, stiffness: np.ndarray, free: np.ndarray, held: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights of pairs without the categories' own, no effect being free; and what categories gain."""
-    less, gained, effects = Effects.of(np.zeros(9), free, held, STARTS, 1).split(weights, stiffness)
+    less, gained, effects, _ = Effects.of(np.zeros(9), free, held, STARTS, 1).split(weights, stiffness)
     assert not effects.any()
     return less, gained
 

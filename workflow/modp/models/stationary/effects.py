@@ -7,9 +7,10 @@ Goodman's association model, 1979), and the prior is on r alone. a and b are the
 the fit ends, the mean score of either question given each category of the other is the records' own, and r
 holds what is left.
 
-Of a pair with a question of two categories nothing is left for the prior.
+Slopes have a weak prior of their own. Of a pair with a question of two categories hardly anything else is left.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,12 @@ from modp.crosstabs.cells import question_of
 ROUNDS = 4
 """Times that rows and columns are fitted in turn."""
 
-SINGULAR = 1e-9
-"""Scores of cells whose weighted variance is below so much of their mean square are all alike."""
+SPREAD = 0.05
+"""Scores in a row of a pair's block whose variance is less tell nothing of a slope; a question's have 1."""
+
+RIDGE = 1.0
+"""Inverse variance of the normal prior on slopes: weakly informative, so that a category of a
+few records, which may all answer alike, has a slope at all. One of hundreds hardly feels it."""
 
 ROWS = 64
 """Categories that a thread takes at a time."""
@@ -73,6 +78,9 @@ def amplification(codes: np.ndarray, score: np.ndarray, block_starts: np.ndarray
     return max(found)
 
 
+Steps = Callable[[np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True)
 class Effects:
     """Which effects of pairs are free of a prior.
@@ -102,7 +110,9 @@ class Effects:
         movable = ~np.logical_or.reduceat(held, starts[:-1], axis=1)
         return Effects(score, free, movable, starts, threads)
 
-    def split(self, weights: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def split(
+        self, weights: np.ndarray, stiffness: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Take the categories' own weights out of those of pairs, and tell the effects from the rest.
 
         The parts are those that leave the least for a prior of this stiffness to pull at: the sum over cells
@@ -116,45 +126,55 @@ class Effects:
         -------
         weights : (K, K), without the categories' own
         gained : (K,), what is to be added to the categories' weights
-        effects : (K, K), of these weights what no prior pulls at
+        effects : (K, K), of these weights what no prior pulls at but the one on slopes
+        slopes : (K, Q), each category's for the scores of each other question
         """
         stiff = np.where(self.free, stiffness, 0.0)
-        rest, own = weights.copy(), np.zeros(self.movable.shape)
+        rest, own, slopes = weights.copy(), *np.zeros((2, *self.movable.shape))
         starts, questions = self.block_starts, len(self.block_starts) - 1
 
         def work(q: int) -> None:
-            _split(rest, own, stiff, self.score, self.movable, starts, q, ROUNDS, SINGULAR)
+            _split(rest, own, slopes, stiff, self.score, self.movable, starts, q, ROUNDS, SPREAD, RIDGE)
 
         in_threads(work, range(questions), self.threads)
         between = own[:, question_of(starts)]
         centred = np.where(self.free, weights - (between + between.T), weights)
         found = self.free if self.score.any() else np.zeros_like(self.free)
         effects = np.where(found, centred - _mirrored(rest), 0.0)
-        return centred, own.sum(axis=1), effects
+        return centred, own.sum(axis=1), effects, slopes
 
-    def gradient(
-        self, missing: np.ndarray, margins: np.ndarray, target: np.ndarray, seen: np.ndarray
+    def step(
+        self,
+        missing: np.ndarray,
+        margins: np.ndarray,
+        target: np.ndarray,
+        seen: np.ndarray,
+        slopes: np.ndarray,
+        ridge: float,
+        steps: Steps,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradient of each category's effect on each question, and its information, (K, Q) both.
+        """Return what weights gain by a step of each category's effects, (K, K), and these slopes, (K, Q).
 
         Parameters
         ----------
         missing, target, seen : (K, K), counts: missing in the chains, wanted, and what a step is measured by
         margins : (K,), relative discrepancies of the categories, which are not the pairs' to mend
+        slopes : (K, Q), of now
+        ridge : :data:`RIDGE`, in these counts
+        steps : information of effects, (K, Q), in records -> the share of a Newton step to be taken
         """
-        found, size = np.zeros((2, *self.movable.shape))
+        gradient, size, centre = np.zeros((3, *self.movable.shape))
         arrays = missing, margins, target, seen, self.free, self.score, self.block_starts
 
         def work(first: int) -> None:
-            _gradient(*arrays, first, first + ROWS, found, size)
+            _gradient(*arrays, first, first + ROWS, gradient, size, centre)
 
         in_threads(work, range(0, len(self.score), ROWS), self.threads)
-        return found, size
-
-    def spread(self, change: np.ndarray) -> np.ndarray:
-        """Return what weights gain where categories' effects change by (K, Q): (K, K)."""
-        part = change[:, question_of(self.block_starts)] * self.score
-        return np.where(self.free, part + part.T, 0.0)
+        change = steps(size) * (gradient - ridge * slopes) / (size + ridge)
+        change[size == 0] = 0.0
+        question = question_of(self.block_starts)
+        part = change[:, question] * (self.score - centre[:, question])
+        return np.where(self.free, part + part.T, 0.0), change
 
 
 def _mirrored(upper: np.ndarray) -> np.ndarray:
@@ -164,7 +184,7 @@ def _mirrored(upper: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _split(rest, own, stiff, score, movable, starts, q, rounds, singular):
+def _split(rest, own, slopes, stiff, score, movable, starts, q, rounds, spread, ridge):
     """Fit the blocks of question q and each later one; see :meth:`Effects.split`."""
     for r in range(q + 1, len(starts) - 1):
         for _ in range(rounds):
@@ -179,10 +199,13 @@ def _split(rest, own, stiff, score, movable, starts, q, rounds, singular):
                         b0 += k * rest[i, j]
                         b1 += k * rest[i, j] * score[j]
                     if s0 > 0:
-                        det = s0 * s2 - s1 * s1
-                        slope = (s0 * b1 - s1 * b0) / det if det > singular * s0 * s2 else 0.0
+                        inside, cross = s2 - s1 * s1 / s0, b1 - b0 * s1 / s0
+                        slope = 0.0
+                        if inside > spread * s0:
+                            slope = (cross - ridge * slopes[i, r]) / (inside + ridge)
                         level = (b0 - slope * s1) / s0
                         own[i, r] += level
+                        slopes[i, r] += slope
                         for j in range(starts[r], starts[r + 1]):
                             rest[i, j] -= level + slope * score[j]
             for j in range(starts[r], starts[r + 1]):
@@ -196,22 +219,33 @@ def _split(rest, own, stiff, score, movable, starts, q, rounds, singular):
                         b0 += k * rest[i, j]
                         b1 += k * rest[i, j] * score[i]
                     if s0 > 0:
-                        det = s0 * s2 - s1 * s1
-                        slope = (s0 * b1 - s1 * b0) / det if det > singular * s0 * s2 else 0.0
+                        inside, cross = s2 - s1 * s1 / s0, b1 - b0 * s1 / s0
+                        slope = 0.0
+                        if inside > spread * s0:
+                            slope = (cross - ridge * slopes[j, q]) / (inside + ridge)
                         level = (b0 - slope * s1) / s0
                         own[j, q] += level
+                        slopes[j, q] += slope
                         for i in range(starts[q], starts[q + 1]):
                             rest[i, j] -= level + slope * score[i]
 
 
 @compiled
-def _gradient(missing, margins, target, seen, free, score, starts, first, last, found, size):
-    """Gradient and information of the effects of some categories; see :meth:`Effects.gradient`."""
+def _gradient(missing, margins, target, seen, free, score, starts, first, last, gradient, size, centre):
+    """Gradients, information and mean scores of some categories' effects; see :meth:`Effects.step`."""
     for i in range(first, min(last, len(score))):
         for q in range(len(starts) - 1):
-            top = bottom = 0.0
+            total = weighted = 0.0
             for j in range(starts[q], starts[q + 1]):
                 if free[i, j]:
-                    top += score[j] * (missing[i, j] - target[i, j] * (margins[i] + margins[j]))
-                    bottom += score[j] * score[j] * seen[i, j]
-            found[i, q], size[i, q] = top, bottom
+                    total += seen[i, j]
+                    weighted += seen[i, j] * score[j]
+            if total > 0:
+                mean = weighted / total
+                top = bottom = 0.0
+                for j in range(starts[q], starts[q + 1]):
+                    if free[i, j]:
+                        away = score[j] - mean
+                        top += away * (missing[i, j] - target[i, j] * (margins[i] + margins[j]))
+                        bottom += away * away * seen[i, j]
+                gradient[i, q], size[i, q], centre[i, q] = top, bottom, mean

@@ -24,7 +24,7 @@ from modp.crosstabs.pairs import crosstab
 from modp.draws import exchange, sweeps
 from modp.models.pace import FAR, Progress
 from modp.models.stationary import passes, prior
-from modp.models.stationary.effects import FASTER, Effects, amplification, scores
+from modp.models.stationary.effects import FASTER, RIDGE, Effects, amplification, scores
 from modp.models.stationary.model import Stationary
 from modp.models.stationary.passes import Adam
 from modp.models.stationary.prior import Prior
@@ -65,6 +65,9 @@ LISTED = 20
 
 SOME, TOGETHER = 5_000, 0.4
 """Steps of all pairs together are at most so much of Newton's, as far as so many records tell."""
+
+FIRM = 0.1
+"""Share of its largest stiffness that a prior has everywhere where effects are told from the rest."""
 
 SPLITS = 4
 """Times that effects are told from the rest where nothing is known of the stiffness yet."""
@@ -392,7 +395,8 @@ class _Walk:
     smooth : running mean of the chains' crosstab
     values, values_mean, values_smooth : the same for triples
     variances, values_variances : what priors have learnt, of pairs and of triples
-    effects : (K, K), of ``w`` what no prior pulls at
+    effects, slopes : (K, K), of ``w`` what no prior but a weak one pulls at, and the slopes that make it,
+        (K, Q)
     contrasts : weights of contrasts of triples, which are in ``values`` too
     """
 
@@ -407,6 +411,7 @@ class _Walk:
     variances: np.ndarray
     values_variances: np.ndarray
     effects: np.ndarray
+    slopes: np.ndarray
     contrasts: np.ndarray
 
     def copy(self) -> _Walk:
@@ -483,6 +488,7 @@ class _Matching:
             variances=np.zeros(0),
             values_variances=np.zeros(0),
             effects=np.zeros(target.shape),
+            slopes=np.zeros((len(target), len(model.block_starts) - 1)),
             contrasts=np.zeros(0),
         )
         self.prior = self._prior(target, prior.pairs_of(model.block_starts, self.free))
@@ -538,9 +544,9 @@ class _Matching:
         own = self.prior.settled(self._own(average.w), self._own(self.walk.w))
         effects = self.walk.effects
         for _ in range(SPLITS):
-            own, gained, effects = self.effects.split(own, self.prior.stiffness(own - effects))
+            own, gained, effects, _ = self._split(own, effects)
             average.c += gained
-        average.w = self._whole(own)
+        average.w, self.walk.effects = self._whole(own), effects
         if self.prior.kind != "box" and not self.held.any():
             rest = own - effects
             expected = self.target / self.share - self.prior.pull(rest, 0 * rest)
@@ -634,8 +640,7 @@ class _Matching:
         if self.prior:
             own = self._own(walk.w)
             for _ in range(1 if walk.effects.any() else SPLITS):
-                stiffness = self.prior.stiffness(own - walk.effects)
-                own, gained, walk.effects = self.effects.split(own, stiffness)
+                own, gained, walk.effects, walk.slopes = self._split(own, walk.effects)
                 walk.c += gained
             walk.w = self._whole(own)
             self.prior.learn(own - walk.effects)
@@ -643,6 +648,20 @@ class _Matching:
         if self.triple_prior:
             self.triple_prior.learn(self._cells(walk))
             walk.values_variances = self.triple_prior.variances
+
+    def _split(
+        self, own: np.ndarray, effects: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tell effects from the rest as :meth:`Effects.split` does, by the prior's stiffness.
+
+        Of a prior with heavy tails that is next to nothing where the rest is large; by such cells nothing
+        would hold what effects and categories take from one another.
+        """
+        assert self.prior
+        stiffness = self.prior.stiffness(own - effects)
+        return self.effects.split(
+            own, np.maximum(stiffness, FIRM * self.prior.stiffness(np.zeros(own.shape)))
+        )
 
     def _cells(self, weights: _Walk | _Average) -> np.ndarray:
         """Weights of triples' cells without their contrasts, which no prior pulls at."""
@@ -732,20 +751,23 @@ class _Matching:
         )
         moved = self._held_back(self.prior, own, moved, walk.mean)
         if self.prior:
-            gained = self._effects_gain(margins, step)
+            gained, steeper = self._effects_gain(margins, step)
             moved += gained
-            walk.effects = walk.effects + gained
+            walk.effects, walk.slopes = walk.effects + gained, walk.slopes + steeper
         walk.w = self._whole(moved)
         walk.c += (step * self.settings.margin_step) * margins
         self._update_triples(cells, step)
 
-    def _effects_gain(self, margins: np.ndarray, step: float) -> np.ndarray:
-        """What weights gain by a step of their effects, (K, K)."""
-        walk, settings = self.walk, self.settings
-        seen = np.maximum(self.target, walk.smooth)
-        found, size = self.effects.gradient(walk.mean, margins, self.target, seen)
-        steps = self._steps(size, self.pairs, min(FASTER * settings.pair_step, self.longest))
-        return self.effects.spread(step * steps * found / (size + settings.damping))
+    def _effects_gain(self, margins: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """What weights gain by a step of their effects, (K, K), and slopes, (K, Q)."""
+        seen = np.maximum(self.target, self.walk.smooth)
+        longest = min(FASTER * self.settings.pair_step, self.longest)
+
+        def steps(size: np.ndarray) -> np.ndarray:
+            return step * self._steps(np.maximum(size, self.settings.damping), self.pairs, longest)
+
+        ridge, walk = self.share * RIDGE, self.walk
+        return self.effects.step(walk.mean, margins, self.target, seen, walk.slopes, ridge, steps)
 
     def _update_triples(self, cells: np.ndarray, step: float) -> None:
         walk, settings = self.walk, self.settings
