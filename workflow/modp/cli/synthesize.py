@@ -18,6 +18,7 @@ from modp.cli import alone
 from modp.cli.alone import Alone
 from modp.cli.own import Own, ask_for_own
 from modp.files.form import written_ending
+from modp.release import stored
 from modp.report import page
 from modp.summaries.warnings import FEWEST, lines
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         alone.run(work)
         with written(report) as part:
             shutil.copyfile(work.at("report.html"), part)
-        for line in _found(work):
+        for line in [*_found(work), *stored.read(work.at("values.parquet")).said]:
             print(line)
         released = alone.release_arguments(work)
         if options.despite_warnings:
