@@ -211,7 +211,8 @@ def test_ends_come_back_only_where_many_records_are_within_a_step(answers, seed)
     values_ = np.sort(np.array(answers, float))
     kinds, counts = np.unique(values_, return_counts=True)
     found = values.shape(kinds, counts, Range(-np.inf, np.inf), (1.0, 5.0, 10.0, 50.0, 100.0))
-    drawn = found.draw(300, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    drawn = found.draw(rng.integers(0, len(found.counts), 300), rng)
     for end in (values_[0], values_[-1]):
         if end in drawn:
             assert (np.abs(values_ - end) <= 1).sum() >= RARITY
@@ -782,10 +783,10 @@ def test_params_name_a_public_table_where_values_are_public():
 
 def test_that_blanks_share_a_category_with_other_answers_is_said():
     answers, recipe = KINDS["merged blanks"]
-    made, _ = made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe})
+    made, _ = made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe}, how="uniform")
     assert len(made.said) == 1 and made.said[0].startswith("A: its category b is of blanks and of other")
     answers, recipe = KINDS["blanks"]
-    assert not made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe})[0].said
+    assert not made_of(table_of(A=answers), {"name": "A", "label": "A", **recipe}, how="uniform")[0].said
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from modp.survey.records import Records
 
 MODEL = "population"
 EXAMPLES = 30
-"""Answers that are kept for each category at least, from which samples take theirs."""
+"""Answers that are kept for each category, from which samples take theirs where synthetic records are few."""
 
 SWEEPS = 20
 """Sweeps of a sample; it starts at synthetic records, whose chains have forgotten the true ones."""
@@ -49,7 +49,7 @@ SWEEPS = 20
 SWEEPS_OF_FRESH = 50
 """Of one that starts at records drawn answer by answer, beside those that are given."""
 
-FORMAT, VERSION = "modp.synthesizer", "1"
+FORMAT, VERSION = "modp.synthesizer", "2"
 
 
 class Synthesizer:
@@ -129,7 +129,7 @@ class Synthesizer:
         """Draw synthetic records: a frame of the columns, their order and dtypes of the one that was fitted.
 
         No true record is looked at again: chains start at synthetic records, and numbers inside their classes
-        are those of synthetic records.
+        are those of synthetic records that answer alike.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Synthesizer:
         if isinstance(given, pd.DataFrame):
             return self._completed(given, n, seed)
         codes = self._drawn(n, seed, given)
-        return frame_of(released(codes, self._source(), seed, "public").table, self._like)
+        return frame_of(released(codes, self._source(), seed).table, self._like)
 
     def _drawn(self, n: int | None, seed: int, given: Mapping[str, object] | None) -> np.ndarray:
         """Codes of records that meet a condition, if there is one."""
@@ -176,7 +176,7 @@ class Synthesizer:
         assert isinstance(self._model, Stationary)
         work = self._work(f"{MODEL}/given", seed)
         drawn = complete(self._model, codes[rows], self.codebook_, SWEEPS_OF_FRESH, work)
-        made = released(drawn.codes, self._source(), seed, "public", shuffled=False).table
+        made = released(drawn.codes, self._source(), seed, shuffled=False).table
         for column in table.columns:
             texts, blank = column.words.filled("")[rows], (column.places == BLANK)[rows]
             own = made[column.name].words.filled("")
@@ -211,11 +211,11 @@ class Synthesizer:
         return codes
 
     def _source(self) -> Source:
-        """What answers are drawn from: synthetic records, and those that are kept of them."""
+        """What answers are drawn from: synthetic records, and what is kept of each category."""
         starts = Records(self._starts, self.codebook_)
         pools = {name: self._pools(q) for q, name in enumerate(self.codebook_.names)}
         rows = np.arange(len(self._starts))
-        return Source(starts, self.questions_, self._dataset, self._template, rows, public=pools)
+        return Source(starts, self.questions_, self._dataset, self._template, rows, public=pools, rarity=1)
 
     def impute(self, X: pd.DataFrame, times: int = 1, seed: int = 1) -> list[pd.DataFrame]:  # noqa: N803
         """Fill missing answers from a model of the frame's rows, given each row's other answers.
@@ -265,9 +265,10 @@ class Synthesizer:
         self._dataset = check(named, Dataset, "the frame")
 
     def _keep(self, frame: pd.DataFrame, codes: np.ndarray, source: Source) -> None:
-        """Keep what samples are made of: synthetic records, and answers drawn for them and every category."""
-        self._starts, self._like = codes, frame.iloc[:0]
-        self._template = released(codes, source, self.seed).table
+        """Keep what samples are made of: synthetic records, and answers drawn for each category."""
+        order = seeds.generator(self.seed, "starts").permutation(len(codes))
+        self._starts, self._like = codes[order], frame.iloc[:0]
+        self._template = released(self._starts, source, self.seed, shuffled=False).table
         self._answers = {}
         recipes = {recipe.name: recipe for recipe in self.questions_.questions}
         for q, question in enumerate(self.codebook_.questions):
@@ -275,16 +276,15 @@ class Synthesizer:
             found = drawing.pools(source.records.codes[:, q], size, column, source.rows)
             rng = seeds.generator(self.seed, "examples", question.name)
             asked = Asked.of(question, recipes[question.name], column, own=True)
-            texts = drawing.answers(self._examples(q), drawing.draws(asked, found), rng)
+            texts = drawing.answers(self._every_category(q), drawing.bins(asked, found), rng)
             self._answers[question.name] = drawing.column(column, texts)
 
-    def _examples(self, q: int) -> np.ndarray:
-        """Codes of a question for which answers are kept: of synthetic records, then of every category."""
-        every = np.repeat(np.arange(self.codebook_.sizes[q]), EXAMPLES)
-        return np.concatenate([self._starts[:, q], every.astype(self._starts.dtype)])
+    def _every_category(self, q: int) -> np.ndarray:
+        """Codes of a question for which answers are kept: some of each category."""
+        return np.repeat(np.arange(self.codebook_.sizes[q], dtype=self._starts.dtype), EXAMPLES)
 
     def _pools(self, q: int) -> list[Pool]:
-        codes, column = self._examples(q), self._answers[self.codebook_.names[q]]
+        codes, column = self._every_category(q), self._answers[self.codebook_.names[q]]
         return drawing.pools(codes, int(self.codebook_.sizes[q]), column, np.arange(len(codes)))
 
     def _work(self, name: str, seed: int) -> Work:

@@ -19,6 +19,7 @@ from modp.cli.alone import Alone
 from modp.cli.own import Own, ask_for_own
 from modp.files.form import written_ending
 from modp.measures.pooling import inflation
+from modp.release import stored
 from modp.report import page
 from modp.summaries.warnings import FEWEST, lines
 
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace, log: Log) -> None:
         alone.run(work)
         with written(report) as part:
             shutil.copyfile(work.at("report.html"), part)
-        for line in _found(work):
+        for line in [*_found(work), *stored.read(work.at(f"{alone.FIRST}/values.parquet")).said]:
             print(line)
         made = [_released(work, row, options.despite_warnings, report) for row in work.rows]
         targets = []

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from modp.base.errors import InputError
-from modp.files.table import BLANK
 from modp.release.assembled import Source, answers
 from modp.release.days import DaySpelling
 from modp.release.drawing import Asked
-from modp.survey.codebook import Codebook
+from modp.release.given import amounts
+from modp.release.relations import numbers_of
 
 
 def true_amounts(names: Sequence[str], source: Source) -> dict[str, np.ndarray]:
@@ -24,9 +24,7 @@ def true_amounts(names: Sequence[str], source: Source) -> dict[str, np.ndarray]:
     found = {}
     for name in names:
         asked = _asked(name, source)
-        column = source.column(asked.question)
-        places = column.places[source.rows]
-        found[name] = np.where(places == BLANK, np.nan, np.append(_read(asked, column.kinds), np.nan)[places])
+        found[name] = amounts(asked, source.column(asked.question), source.rows)
     return found
 
 
@@ -45,17 +43,10 @@ def drawn_amounts(
     source : the true records, from whose answers values are drawn
     seed, streams : of the values
     """
-    codebook = source.records.codebook
-    # What is drawn of one question depends on others only where relations between numbers are to hold.
-    kept = [q for q, name in enumerate(codebook.names) if source.questions.relations or name in names]
-    part = Codebook(codebook.question_set, tuple(codebook.questions[q] for q in kept))
-    records = replace(source.records, codes=source.records.codes[:, kept], codebook=part)
-    texts, _ = answers(codes[:, kept], replace(source, records=records, public={}), seed, streams)
-    found = {}
-    for name in names:
-        kinds, at = np.unique(texts[name].astype(str), return_inverse=True)
-        found[name] = _read(_asked(name, source), kinds)[at]
-    return found
+    # What is drawn of one question depends on numbers of others only where relations are to hold.
+    only = None if source.questions.relations else names
+    texts, _ = answers(codes, replace(source, public={}), seed, streams, only=only)
+    return {name: numbers_of(texts[name], _asked(name, source).read) for name in names}
 
 
 def _asked(name: str, source: Source) -> Asked:
@@ -67,9 +58,3 @@ def _asked(name: str, source: Source) -> Asked:
             f"params.yaml: estimates.of: the answers to {name} are words or dates, of which there is no total"
         )
     return asked
-
-
-def _read(asked: Asked, texts: np.ndarray) -> np.ndarray:
-    """The numbers that these texts are, (m,), NaN where one is none."""
-    known = [asked.read(str(text)) for text in texts.tolist()]
-    return np.array([np.nan if value is None else value for value in known], float)

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,8 +12,9 @@ from modp.base import seeds
 from modp.files.table import Column, Table
 from modp.pums.vintages import MILLIONTHS_ABOVE
 from modp.pums.where import Dataset
-from modp.release import drawing, ranges, relations
+from modp.release import drawing, given, ranges, relations
 from modp.release.drawing import Asked, Pool
+from modp.release.given import Known
 from modp.release.inside import Inside
 from modp.release.values import RARITY, Spelling
 from modp.survey import numbers
@@ -48,6 +49,7 @@ class Source:
     rows : (n,) the row of the table that each record was
     column_of : raw column of the question set -> that of the file, where this calls it otherwise
     public : for ``Inside`` public: question -> the raw answers of each category in a public table
+    rarity : records that share an answer which comes back as it is, at least; 1 of records that are synthetic
     """
 
     records: Records
@@ -57,6 +59,7 @@ class Source:
     rows: np.ndarray
     column_of: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Sequence[Pool]] = field(default_factory=dict)
+    rarity: int = RARITY
 
     def column(self, question: Question) -> Column:
         """Return the raw column of a question."""
@@ -174,33 +177,51 @@ def question_of_column(codebook: Codebook, column_of: Mapping[str, str] = {}) ->
 
 
 def answers(
-    codes: np.ndarray, source: Source, seed: int, streams: Sequence[str], how: Inside = "shape"
+    codes: np.ndarray,
+    source: Source,
+    seed: int,
+    streams: Sequence[str],
+    how: Inside = "shape",
+    only: Collection[str] | None = None,
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Draw the raw answers to each question, objects (m,), texts; return what is said of them, too.
+
+    In the way ``shape`` each is drawn given the record's answers to all other questions, and the numbers that
+    were drawn before.
 
     Parameters
     ----------
     codes, source, seed, how : as :func:`released` takes them
     streams : names of the stream that the values are drawn from
+    only : questions to draw answers to; all if not given
     """
-    codebook = source.records.codebook
+    codebook, true = source.records.codebook, source.records.codes
     recipes = {q.name: q for q in source.questions.questions}
-    at = {name: q for q, name in enumerate(codebook.names)}
-    asked, of, said = {}, {}, []
-    for question in codebook.questions:
-        column = source.column(question)
-        asked[question.name] = Asked.of(
-            question, recipes[question.name], column, source.dataset.table is not None
-        )
-        own = source.records.codes[:, at[question.name]]
-        pools = drawing.pools(own, len(question.categories), column, source.rows)
-        said += _of_blanks(question, pools)
-        public = source.public.get(question.name, ())
-        of[question.name] = drawing.draws(asked[question.name], pools, how, public)
+    at = {name: q for q, name in enumerate(codebook.names) if only is None or name in only}
     rngs = {name: seeds.generator(seed, *streams, "question", name) for name in at}
+    known = Known.of(true, codes) if how == "shape" and len(true) else None
+    every = np.arange(len(codes))
+    asked: dict[str, Asked] = {}
+    drawn: dict[str, given.Answers] = {}
+    made, said = {}, []
+    for name, q in at.items():
+        question = codebook.questions[q]
+        column = source.column(question)
+        asked[name] = Asked.of(question, recipes[name], column, source.dataset.table is not None)
+        pools = drawing.pools(true[:, q], len(question.categories), column, source.rows)
+        public = source.public.get(name, ())
+        bins = drawing.bins(asked[name], pools, how, public, source.rarity)
+        own = column, source.rows
+        drawn[name] = given.answers(q, codes[:, q], asked[name], own, bins, known, rngs[name])
+        made[name] = drawn[name].draw(every, rngs[name])
+        said += _of_hidden(made[name], codes[:, q], asked[name], pools)
+        said += _of_blanks(question, pools) if known is None else []
+        if known is not None and asked[name].are_numbers and len(column.kinds) > len(question.categories):
+            numbers_ = relations.numbers_of(made[name], asked[name].read)
+            known.learn(q, name, given.amounts(asked[name], *own), numbers_)
 
-    def draw(name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        return drawing.answers(codes[rows, at[name]], of[name], rngs[name])
+    def draw(name: str, rows: np.ndarray, widely: bool) -> np.ndarray:
+        return drawn[name].draw(rows, rngs[name], widely)
 
     def within(name: str, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
         own = codes[rows, at[name]]
@@ -210,13 +231,12 @@ def answers(
             found[here] = ranges.holds(asked[name].question, asked[name].recipe, k, values[here])
         return found
 
-    made = {name: draw(name) for name in at}
     written = _names_of_columns(source)
     column_of = {q.name: source.column_of.get(q.column, q.column) for q in codebook.questions}
     wanted = [Relation.read(text) for text in source.questions.relations]
     # Of several questions about one column the numbers of that one count which the column is written from.
     wanted = [Relation(tuple(written[column_of[n]] for n in r.names), r.sign) for r in wanted]
-    known = {
+    related = {
         name: relations.Numbers(
             asked[name].read,
             asked[name].texts,
@@ -227,7 +247,7 @@ def answers(
         for relation in wanted
         for name in relation.names
     }
-    kept = relations.keep(wanted, made, known)
+    kept = relations.keep(wanted, made, related)
     return made, said + _said(kept, source.questions.relations, len(codes))
 
 
@@ -239,6 +259,21 @@ def _of_blanks(question: Question, found: Sequence[Pool]) -> list[str]:
         "them a record gets does not go by the rest of the record. It does if the question set keeps blanks "
         "apart, as Census's do with 'faithful: false' in the dataset YAML"
         for k in mixed
+    ]
+
+
+def _of_hidden(made: np.ndarray, codes: np.ndarray, asked: Asked, found: Sequence[Pool]) -> list[str]:
+    """What is to be said of a question some of whose answers come back blank where a blank was none."""
+    blank = [
+        "" in {*pool.texts, *ranges.words(asked.recipe, category)}
+        for pool, category in zip(found, asked.question.categories, strict=True)
+    ]
+    lost = np.count_nonzero((made == "") & ~np.array(blank)[codes])
+    if not lost:
+        return []
+    return [
+        f"{asked.question.name}: {lost:,} of {len(made):,} records are blank though their answer is not: "
+        f"fewer than {RARITY} true records give its word, which might name one of them"
     ]
 
 

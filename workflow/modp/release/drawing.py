@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,8 +24,8 @@ from modp.survey.questions import QuestionRecipe
 TRIES = 20
 """Times that a number which is not of its category is drawn again."""
 
-SHORT = 3
-"""Letters of an answer that is a code, and names nobody."""
+SHORT, LONGEST = 3, 12
+"""Letters of a code at most, and characters in all: one names nobody, even if it is rare."""
 
 FILLED = 0.5
 """Of the whole numbers between a category's least and greatest, that there are where they are no codes."""
@@ -74,7 +75,7 @@ class Asked:
     spelling : of the column's numbers, or dates
     grid : steps to which these may be rounded, rising
     written : number of the question set -> the file's numbers for it, where a vintage has others
-    hidden : answers that are never given back, since only the true records tell that there are such
+    hidden : rare words that are never given back, since only the true records tell that there are such
     """
 
     question: Question
@@ -91,8 +92,7 @@ class Asked:
         Parameters
         ----------
         own : whether the question set may list what only the true records tell, as one does that was written
-            by looking at them. Then longer words that few of them give, and that the file does not label, are
-            hidden
+            by looking at them. Then words that few of them give, and that the file does not label, are hidden
         """
         hidden = _rare_words(column) if own else frozenset()
         classes = recipe.numbers
@@ -135,7 +135,11 @@ class Asked:
 
 def _rare_words(column: Column) -> frozenset[str]:
     rare = column.kinds[column.counts < RARITY].tolist()
-    return frozenset(text for text in rare if len(text) > SHORT and text not in column.labels)
+    return frozenset(text for text in rare if not _is_code(text) and text not in column.labels)
+
+
+def _is_code(text: str) -> bool:
+    return len(re.findall(r"[^\W\d_]", text)) <= SHORT and len(text) <= LONGEST and not re.search(r"\s", text)
 
 
 def _of_days(asked: Asked) -> bool:
@@ -152,14 +156,34 @@ def _recode(asked: str, name: str) -> Mapping[int, int]:
     return found.recode if found else {}
 
 
-Draw = Callable[[int, np.random.Generator], np.ndarray]
-"""Draws so many raw answers of one category: objects, texts as the column writes them, a blank empty."""
+@dataclass(frozen=True)
+class Bins:
+    """What the answers of a category are drawn from: answers that many true records share, groups of others.
+
+    counts : (b,), true records in each bin
+    places : (b,), where it lies among the others
+    of : raw answer -> its bin
+    write : bins (m,) -> answers drawn from each, objects (m,): texts as the column writes them, a blank empty
+    """
+
+    counts: np.ndarray
+    places: np.ndarray
+    of: Mapping[str, int]
+    write: Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw so many bins, in the shares of the true records."""
+        return rng.choice(len(self.counts), size, p=self.counts / self.counts.sum())
 
 
-def draws(
-    asked: Asked, found: Sequence[Pool], how: Inside = "shape", public: Sequence[Pool] = ()
-) -> Callable[[int], Draw]:
-    """Return how answers of each category are drawn, worked out when a category is first asked for.
+def bins(
+    asked: Asked,
+    found: Sequence[Pool],
+    how: Inside = "shape",
+    public: Sequence[Pool] = (),
+    rarity: int = RARITY,
+) -> Callable[[int], Bins]:
+    """Return what answers of each category are drawn from, worked out when a category is first asked for.
 
     Parameters
     ----------
@@ -167,25 +191,26 @@ def draws(
     found : its categories' raw answers among the true records
     how : numbers are drawn inside their class from its smoothed shape, uniformly, or as ``public``
     public : its categories' raw answers in a public table. Where it has none of a category, those of the
-        true records are used, in their shape
+        true records are used, in their shape. In another way they serve where true records are few
+    rarity : records that share an answer which comes back as it is, at least
     """
 
     @functools.cache
-    def of(k: int) -> Draw:
-        if how == "public" and public[k].texts:
-            return functools.partial(values.common, public[k].texts, public[k].counts)
-        return _of_category(asked, k, found[k], how)
+    def of(k: int) -> Bins:
+        if public and public[k].texts and (how == "public" or found[k].counts.sum() < RARITY):
+            return _of_texts(asked, public[k], 1)
+        return _of_category(asked, k, found[k], how, rarity)
 
     return of
 
 
-def answers(codes: np.ndarray, of: Callable[[int], Draw], rng: np.random.Generator) -> np.ndarray:
-    """Draw a raw answer for each synthetic record.
+def answers(codes: np.ndarray, of: Callable[[int], Bins], rng: np.random.Generator) -> np.ndarray:
+    """Draw a raw answer for each synthetic record, whatever else it answers.
 
     Parameters
     ----------
     codes : (size,) of the synthetic records, in one question
-    of : how each category's are drawn, from :func:`draws`
+    of : what each category's are drawn from, from :func:`bins`
 
     Returns
     -------
@@ -194,56 +219,103 @@ def answers(codes: np.ndarray, of: Callable[[int], Draw], rng: np.random.Generat
     drawn = np.full(len(codes), "", object)
     for k in np.unique(codes).tolist():
         own = np.flatnonzero(codes == k)
-        drawn[own] = of(k)(len(own), rng)
+        drawn[own] = of(k).write(of(k).draw(len(own), rng), rng)
     return drawn
 
 
-def _of_category(asked: Asked, k: int, pool: Pool, how: Inside) -> Draw:
-    """How answers of one category are drawn; what its pool holds besides numbers comes in its share."""
+def _of_category(asked: Asked, k: int, pool: Pool, how: Inside, rarity: int) -> Bins:
+    """The bins of a category: of its numbers, and of what its pool holds besides these."""
     parts = ranges(asked.question, asked.recipe, asked.question.categories[k])
     known = [asked.read(text) if parts else None for text in pool.texts]
     amounts = np.array([math.nan if value is None else value for value in known])
     numeric = np.isfinite(amounts)
     if not _in_order(asked, k, parts, amounts[numeric], pool.counts[numeric]):
-        texts, counts = _shared(pool.texts, pool.counts)
-        return functools.partial(values.common, texts, counts) if texts else _unseen(asked, k, parts)
+        few = pool.counts.sum() < rarity or not pool.texts
+        return _unseen(asked, k, pool, parts) if few else _of_texts(asked, pool, rarity)
     rising, counts = _merged(amounts[numeric], pool.counts[numeric])
-    make = values.uniform if how == "uniform" else values.shape
-    of_numbers = functools.partial(_written, asked, k, make(rising, counts, parts[0], asked.grid))
-    others = [text for text, number in zip(pool.texts, numeric, strict=True) if not number]
-    shared = _shared(others, pool.counts[~numeric])
-    return functools.partial(_mixed, of_numbers, counts.sum() / pool.counts.sum(), shared)
+    make = values.uniform if how == "uniform" else functools.partial(values.shape, rarity=rarity)
+    shape = make(rising, counts, parts[0], asked.grid)
+    texts = np.array(pool.texts, object)
+    own = dict(zip(texts[numeric], shape.bins(amounts[numeric]).tolist(), strict=True))
+    of_shape = Bins(shape.counts, shape.places, own, functools.partial(_written, asked, k, shape))
+    if numeric.all():
+        return of_shape
+    others = _of_texts(asked, Pool(tuple(texts[~numeric]), pool.counts[~numeric]), rarity)
+    return _joined(of_shape, counts.sum(), others)
 
 
-def _shared(texts: Sequence[str], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Those answers that are not rare, and how many true records give each."""
-    kept = np.flatnonzero(counts >= RARITY)
-    return [texts[at] for at in kept.tolist()], counts[kept]
+def _joined(numbers_: Bins, records: int, others: Bins) -> Bins:
+    """The bins of so many records with numbers, and after them those of others."""
+    first = len(numbers_.counts)
+    counts = np.append(numbers_.counts * (records / numbers_.counts.sum()), others.counts)
+    places = np.append(numbers_.places, numbers_.places.min() - 1 - others.places)
+    of = {**numbers_.of, **{text: first + at for text, at in others.of.items()}}
+
+    def write(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        drawn = np.full(len(which), "", object)
+        of_numbers = which < first
+        drawn[of_numbers] = numbers_.write(which[of_numbers], rng)
+        drawn[~of_numbers] = others.write(which[~of_numbers] - first, rng)
+        return drawn
+
+    return Bins(counts, places, of, write)
 
 
-def _mixed(
-    of_numbers: Draw, share: float, others: tuple[list[str], np.ndarray], size: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Numbers in this share, and other answers; a blank where these are rare."""
-    drawn = np.full(size, "", object)
-    chosen = rng.random(size) < share
-    drawn[chosen] = of_numbers(int(chosen.sum()), rng)
-    if others[0] and not chosen.all():
-        drawn[~chosen] = values.common(*others, int((~chosen).sum()), rng)
-    return drawn
+def _of_texts(asked: Asked, pool: Pool, rarity: int) -> Bins:
+    """Bins of answers that are not drawn as numbers.
+
+    Each that is not rare is one; of rare codes those that follow one another are one together, and all of
+    these are as probable. In place of hidden words stands what is given most often, a blank if nothing else.
+    """
+    count = dict(zip(pool.texts, pool.counts.tolist(), strict=True))
+    shown = sorted((text for text in pool.texts if text not in asked.hidden), key=lambda t: (len(t), t))
+    members = [[text] for text in shown if count[text] >= rarity]
+    members += _grouped([text for text in shown if count[text] < rarity], count, rarity)
+    held = [sum(count[text] for text in group) for group in members]
+    of = {text: at for at, group in enumerate(members) for text in group}
+    often = int(np.argmax(held)) if held else 0
+    of |= {text: often for text in pool.texts if text in asked.hidden}
+    members = members or [[""]]
+    counts = np.bincount([of[text] for text in pool.texts], pool.counts, len(members))
+    places = np.array([shown.index(group[0]) if shown else 0 for group in members])
+    sizes = np.array([len(group) for group in members])
+    flat = np.array([text for group in members for text in group], object)
+
+    def write(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        chosen = np.floor(rng.random(len(which)) * sizes[which]).astype(np.int64)
+        return flat[(np.cumsum(sizes) - sizes)[which] + chosen]
+
+    return Bins(counts, places, of, write)
 
 
-def _unseen(asked: Asked, k: int, parts: Sequence[Range]) -> Draw:
-    """How answers of a category are drawn of which no true record may be seen."""
+def _grouped(texts: Sequence[str], count: Mapping[str, int], rarity: int) -> list[list[str]]:
+    """Rare answers in groups of those that follow one another, of so many records at least if there are."""
+    groups: list[list[str]] = []
+    held = rarity
+    for text in texts:
+        if held >= rarity:
+            groups.append([])
+            held = 0
+        groups[-1].append(text)
+        held += count[text]
+    if len(groups) > 1 and held < rarity:
+        last = groups.pop()
+        groups[-1] += last
+    return groups
+
+
+def _unseen(asked: Asked, k: int, pool: Pool, parts: Sequence[Range]) -> Bins:
+    """The one bin of a category of which no true record may be seen."""
     recipe = asked.recipe
+    write: Callable[[np.ndarray, np.random.Generator], np.ndarray] = functools.partial(_stated, asked, k)
     if parts and (recipe.numbers or recipe.deciles):
         part = bounded(recipe, parts[0])
         if part.low == part.high:
-            return functools.partial(values.common, asked.texts(np.array([part.low])).tolist(), np.ones(1))
+            return _of_texts(asked, Pool((asked.texts(np.array([part.low]))[0],), np.ones(1, np.int64)), 1)
         shape = values.blind(part, asked.grid[0], SOMEWHEN if _of_days(asked) else 0.0)
         blank = recipe.deciles.blank_as if recipe.deciles else None
-        return functools.partial(_blanked if blank is not None else _written, asked, k, shape)
-    return functools.partial(_stated, asked, k)
+        write = functools.partial(_blanked if blank is not None else _written, asked, k, shape)
+    return Bins(np.ones(1), np.zeros(1), dict.fromkeys(pool.texts, 0), write)
 
 
 def _in_order(asked: Asked, k: int, parts: Sequence[Range], amounts: np.ndarray, counts: np.ndarray) -> bool:
@@ -265,27 +337,27 @@ def _merged(amounts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
     return rising, np.bincount(at, weights=counts).astype(np.int64)
 
 
-def _written(asked: Asked, k: int, shape: Shape, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Numbers of a category, drawn from its shape, as the column writes them.
+def _written(asked: Asked, k: int, shape: Shape, which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of a category, drawn from bins (m,) of its shape, as the column writes them.
 
     One that falls on a number that stands apart, or by rounding out of the category, is drawn again, and at
     last goes to the nearest number that is the category's.
     """
-    drawn = asked.rounded(shape.draw(size, rng))
+    drawn = asked.rounded(shape.draw(which, rng))
     for _ in range(TRIES):
         wrong = np.flatnonzero(~holds(asked.question, asked.recipe, k, drawn))
         if not len(wrong):
             return asked.texts(drawn)
-        drawn[wrong] = asked.rounded(shape.draw(len(wrong), rng))
+        drawn[wrong] = asked.rounded(shape.draw(which[wrong], rng))
     wrong = np.flatnonzero(~holds(asked.question, asked.recipe, k, drawn))
     for value in np.unique(drawn[wrong]):
         drawn[wrong[drawn[wrong] == value]] = _nearest(asked, k, float(value))
     return asked.texts(drawn)
 
 
-def _blanked(asked: Asked, k: int, shape: Shape, size: int, rng: np.random.Generator) -> np.ndarray:
+def _blanked(asked: Asked, k: int, shape: Shape, which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The same, with blanks where a number is what a blank stands for."""
-    drawn, deciles = _written(asked, k, shape, size, rng), asked.recipe.deciles
+    drawn, deciles = _written(asked, k, shape, which, rng), asked.recipe.deciles
     assert deciles is not None and deciles.blank_as is not None
     drawn[drawn == asked.texts(np.array([deciles.blank_as]))[0]] = ""
     return drawn
@@ -302,9 +374,9 @@ def _nearest(asked: Asked, k: int, value: float) -> float:
     return float(free[0]) if len(free) else value
 
 
-def _stated(asked: Asked, k: int, size: int, rng: np.random.Generator) -> np.ndarray:
+def _stated(asked: Asked, k: int, which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     category = asked.question.categories[k]
-    drawn = stated(asked.recipe, asked.question, category, size, rng, asked.spelling, asked.written)
+    drawn = stated(asked.recipe, asked.question, category, len(which), rng, asked.spelling, asked.written)
     return np.array(["" if text in asked.hidden else text for text in drawn.tolist()], object)
 
 

@@ -1,6 +1,6 @@
 """A table with its missing answers filled: every other answer as it was, in the input's own form."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,9 +12,12 @@ from modp.files.table import BLANK, Column, Table
 from modp.models.family import Work
 from modp.models.stationary.imputing import Holes, impute
 from modp.release.assembled import question_of_column
+from modp.release.drawing import Asked
+from modp.release.given import Known, amounts
 from modp.release.holes import found
+from modp.release.leaves import grow
 from modp.survey import coding
-from modp.survey.questions import QuestionSet
+from modp.survey.questions import QuestionRecipe, QuestionSet
 from modp.survey.records import Records
 
 
@@ -23,11 +26,13 @@ class Imputed:
     """A table of n rows with missing answers.
 
     table : as it is
+    recipes : how its questions were made
     holes : its records, and which of their categories are no answers
     said : sentences on what was taken for missing, and what is left as it is
     """
 
     table: Table
+    recipes: Sequence[QuestionRecipe]
     holes: Holes
     said: tuple[str, ...]
 
@@ -54,13 +59,13 @@ class Imputed:
         asked = set(questions.columns)
         blank = [c.name for c in table.columns if c.name not in asked and (c.places == BLANK).any()]
         left = [f"blanks are left in {', '.join(blank)}, which no question is made of"] if blank else []
-        return Imputed(table, holes, (*missing.said, *left))
+        return Imputed(table, questions.questions, holes, (*missing.said, *left))
 
     def tables(self, times: int, seed: int, threads: int, said: Callable[[str], None]) -> Iterator[Table]:
         """Yield completed tables.
 
         An answer inside its category, such as an amount, is that of a record drawn from those that gave one
-        of the same category.
+        of the same category and are alike in all other answers, and in amounts that are there or were filled.
 
         Parameters
         ----------
@@ -70,19 +75,28 @@ class Imputed:
         """
         work = Work("impute", seed, threads, "cpu", "likely")
         written_from = question_of_column(self.holes.records.codebook)
+        missing = self.holes.places.sum(axis=0)
+        fewest_first = sorted(written_from.items(), key=lambda pair: int(missing[pair[1]]))
         for number, codes in enumerate(impute(self.holes, times, work, said=said), start=1):
-            written = {
-                column: self._column(q, codes[:, q], seeds.generator(seed, "donors", column, str(number)))
-                for column, q in written_from.items()
-            }
-            columns = (written.get(column.name, column) for column in self.table.columns)
-            yield replace(self.table, columns=tuple(columns))
+            known, table = Known.of(codes, codes), self.table
+            for column, q in fewest_first:
+                rng = seeds.generator(seed, "donors", column, str(number))
+                table = table.replaced(self._filled(q, table[column], known, rng))
+            yield table
 
-    def _column(self, q: int, codes: np.ndarray, rng: np.random.Generator) -> Column:
-        places = self.holes.places[:, q]
-        column = self.table[self.holes.records.codebook.questions[q].column]
-        own, filled = self.holes.records.codes[:, q], column.places.copy()
-        for k in np.unique(codes[places]).tolist():
-            donors, here = np.flatnonzero(~places & (own == k)), np.flatnonzero(places & (codes == k))
-            filled[here] = column.places[rng.choice(donors, len(here))]
-        return replace(column, places=filled)
+    def _filled(self, q: int, column: Column, known: Known, rng: np.random.Generator) -> Column:
+        """A question's column, with donors' answers where there was none; what is known then knows of it."""
+        missing, own = self.holes.places[:, q], known.codes[0][:, q]
+        asked = Asked.of(self.holes.records.codebook.questions[q], self.recipes[q], column)
+        places, rows = column.places.copy(), np.arange(len(own))
+        numbers = amounts(asked, column, rows)
+        order = np.where(np.isfinite(numbers), numbers, -1.0 - places)
+        for k in np.unique(own[missing]).tolist():
+            donors, here = np.flatnonzero(~missing & (own == k)), np.flatnonzero(missing & (own == k))
+            leaves = grow(*known.besides(q, donors, here), order[donors], rng)
+            places[here] = column.places[donors[leaves.draw(np.arange(len(here)), rng)]]
+        filled = replace(column, places=places)
+        if asked.are_numbers:
+            numbers = amounts(asked, filled, rows)
+            known.learn(q, column.name, numbers, numbers)
+        return filled

@@ -8,8 +8,8 @@ import pandas as pd
 
 from modp.survey.questions import Relation
 
-TRIES = 20
-"""Times that values which break a relation are drawn anew, before one of them is set."""
+TRIES = 30
+"""Times that values which break a relation are drawn anew, the last half widely, before one is set."""
 
 SAME = 9
 """Decimals to which a sum is compared with its total."""
@@ -21,14 +21,15 @@ class Numbers:
 
     read : the number that a text is, or None
     write : texts (m,) of numbers
-    redraw : draws texts (m,) anew for the records of these rows, inside their categories
+    redraw : draws texts (m,) anew for the records of these rows, inside their categories; from all of these,
+        whatever else a record answers, if that is asked for
     within : which numbers (m,) are of the categories of the records of these rows
     step : of which all its numbers are multiples
     """
 
     read: Callable[[str], float | None]
     write: Callable[[np.ndarray], np.ndarray]
-    redraw: Callable[[np.ndarray], np.ndarray]
+    redraw: Callable[[np.ndarray, bool], np.ndarray]
     within: Callable[[np.ndarray, np.ndarray], np.ndarray]
     step: float
 
@@ -69,9 +70,9 @@ def keep(relations: Sequence[Relation], answers: dict[str, np.ndarray], asked: M
     mending = _Mending(relations, answers, asked, {name: np.zeros(0) for name in names})
     for name in names:
         mending.known[name] = numbers_of(answers[name], asked[name].read)
-    for _ in range(TRIES):
+    for number in range(TRIES):
         mending.sum_inside()
-        if not mending.redrawn():
+        if not mending.redrawn(number >= TRIES // 2):
             break
     for relation in relations:
         mending.set_inside(relation)
@@ -131,7 +132,7 @@ class _Mending:
     def summed(self, parts: Sequence[str], rows: np.ndarray) -> np.ndarray:
         return np.round(np.nansum(np.column_stack([self.known[p][rows] for p in parts]), axis=1), SAME)
 
-    def redrawn(self) -> bool:
+    def redrawn(self, widely: bool) -> bool:
         """Draw anew what breaks a relation, but no total; return whether anything did."""
         rows_of: dict[str, list[np.ndarray]] = {}
         for relation in self.relations:
@@ -141,7 +142,7 @@ class _Mending:
                     rows_of.setdefault(name, []).append(rows)
         for name, found in rows_of.items():
             rows = np.unique(np.concatenate(found))
-            self.put(name, rows, self.asked[name].redraw(rows))
+            self.put(name, rows, self.asked[name].redraw(rows, widely))
         return bool(rows_of)
 
     def set_inside(self, relation: Relation) -> None:

@@ -85,11 +85,6 @@ def _padded(digits: str) -> bool:
     return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
 
 
-def common(texts: Sequence[str], counts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw from answers (m,), objects (size,), in the shares of the records that give each."""
-    return np.array(texts, object)[rng.choice(len(texts), size, p=counts / counts.sum())]
-
-
 @dataclass(frozen=True)
 class Range:
     """Numbers from ``low`` to ``high``, which is one of them if ``closed``."""
@@ -130,11 +125,29 @@ class Shape:
     grid: np.ndarray
     shares: np.ndarray
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw so many numbers, (size,)."""
-        counts = np.concatenate([self.heap_counts, self.group_counts]).astype(float)
-        which = rng.choice(len(counts), size, p=counts / counts.sum())
-        drawn = np.zeros(size)
+    @property
+    def counts(self) -> np.ndarray:
+        """How many records each bin has: a heap or, after all of these, a group."""
+        return np.concatenate([self.heap_counts, self.group_counts])
+
+    @property
+    def places(self) -> np.ndarray:
+        """Where the bins lie: heaps, and the middle of each group."""
+        return np.concatenate([self.heaps, self.limits.mean(axis=1)])
+
+    def bins(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the bin of each of the category's numbers (m,): the nearest heap where there is no group."""
+        heap = np.searchsorted((self.heaps[1:] + self.heaps[:-1]) / 2, numbers)
+        if not len(self.limits):
+            return heap
+        lows = self.limits[:, 0]
+        between = np.searchsorted(lows, numbers, "left") + np.searchsorted(lows, numbers, "right")
+        group = len(self.heaps) + np.clip((between - 1) // 2, 0, len(lows) - 1)
+        return np.where(self.heaps[heap] == numbers, heap, group) if len(self.heaps) else group
+
+    def draw(self, which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw a number of each of these bins, (size,)."""
+        drawn = np.zeros(len(which))
         heaped = which < len(self.heaps)
         drawn[heaped] = self.heaps[which[heaped]]
         group = which[~heaped] - len(self.heaps)

@@ -7,7 +7,8 @@ Goodman's association model, 1979), and the prior is on r alone. a and b are the
 the fit ends, the mean score of either question given each category of the other is the records' own, and r
 holds what is left.
 
-Slopes have a weak prior of their own. Of a pair with a question of two categories hardly anything else is left.
+Slopes have a weak prior of their own. Of a pair with a question of two categories hardly anything else is
+left.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,158 @@
+"""Answers inside their categories, each drawn given all else that is known of its record."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from modp.files.table import Column
+from modp.release.drawing import Asked, Bins
+from modp.release.leaves import Leaves, grow
+from modp.release.ranges import holds
+from modp.release.values import RARITY
+
+OFTEN, MORE = 0.01, 3
+"""Two questions have one number not by chance if they have it in so large a share of the records, and so many
+times as often as if one were another record's."""
+
+Tie = tuple[np.ndarray, np.ndarray]
+"""In which of n true records two questions have one number, and the other question's of m synthetic ones."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of n true and m synthetic records: codes, and numbers as they are drawn.
+
+    codes : (n, Q) and (m, Q)
+    predictors : the same as float32, in which numbers take the place of codes
+    numbers : question -> its numbers, (n,) and (m,), NaN where an answer is none
+    """
+
+    codes: tuple[np.ndarray, np.ndarray]
+    predictors: tuple[np.ndarray, np.ndarray]
+    numbers: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(true: np.ndarray, synthetic: np.ndarray) -> "Known":
+        """Return what codes tell, (n, Q) and (m, Q)."""
+        return Known((true, synthetic), (true.astype(np.float32), synthetic.astype(np.float32)))
+
+    def besides(self, q: int, true: np.ndarray, synthetic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is known of true and of synthetic records of these numbers, but for one question."""
+        others = np.delete(np.arange(self.codes[0].shape[1]), q)
+        return self.predictors[0][np.ix_(true, others)], self.predictors[1][np.ix_(synthetic, others)]
+
+    def learn(self, q: int, name: str, true: np.ndarray, synthetic: np.ndarray) -> None:
+        """Take up the numbers of a question, (n,) and (m,); what is none stays a code, below them all."""
+        numbers = true, synthetic
+        lowest = np.nanmin(np.concatenate([*numbers, [np.inf]]))
+        lowest = lowest if np.isfinite(lowest) else 0.0
+        for own, values in zip(self.predictors, numbers, strict=True):
+            own[:, q] = np.where(np.isfinite(values), values, lowest - 1.0 - own[:, q])
+        self.numbers[name] = numbers
+
+    def ties(self, numbers: np.ndarray) -> list[Tie]:
+        """Return where questions drawn before have the number (n,) of another one, if often; rarest first."""
+        often = []
+        for true, own in self.numbers.values():
+            equal, chance = _equal(numbers, true), _equal(numbers, np.roll(true, len(true) // 2))
+            if equal.mean() >= OFTEN and equal.sum() > MORE * chance.sum():
+                often.append((equal, own))
+        return sorted(often, key=lambda tie: int(tie[0].sum()))
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return (one == other) & (one != 0)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How the answers of m records to one question are drawn.
+
+    asked : the question
+    codes : (m,), their categories
+    bins : what each category's are drawn from
+    donors : category -> the numbers of its true records, their bins, and the leaves of its synthetic records
+    at : (m,), where each record is among those of its category
+    ties : with questions that were drawn before
+    """
+
+    asked: Asked
+    codes: np.ndarray
+    bins: Callable[[int], Bins]
+    donors: Mapping[int, tuple[np.ndarray, np.ndarray, Leaves]]
+    at: np.ndarray
+    ties: Sequence[Tie]
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator, widely: bool = False) -> np.ndarray:
+        """Return answers of these records (r,): objects, texts as the column writes them, a blank empty.
+
+        Parameters
+        ----------
+        widely : whether they are drawn from all of their category, whatever else a record answers
+        """
+        drawn = np.full(len(rows), "", object)
+        for k in np.unique(self.codes[rows]).tolist():
+            own = np.flatnonzero(self.codes[rows] == k)
+            if k in self.donors and not widely:
+                drawn[own] = self._of_donors(k, rows[own], rng)
+            else:
+                drawn[own] = self.bins(k).write(self.bins(k).draw(len(own), rng), rng)
+        return drawn
+
+    def _of_donors(self, k: int, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Answers of a category. Where the donor's is the number of another question, so is the record's."""
+        asked, (true, of_donors, leaves) = self.asked, self.donors[k]
+        chosen = leaves.draw(self.at[rows], rng)
+        drawn = self.bins(k).write(of_donors[chosen], rng)
+        for equal, others in self.ties:
+            tied = np.flatnonzero(equal[true[chosen]])
+            made = others[rows[tied]]
+            fits = holds(asked.question, asked.recipe, k, made) & (asked.rounded(made) == made)
+            drawn[tied[fits]] = asked.texts(made[fits])
+        return drawn
+
+
+def answers(
+    q: int,
+    codes: np.ndarray,
+    asked: Asked,
+    true: tuple[Column, np.ndarray],
+    bins: Callable[[int], Bins],
+    known: Known | None,
+    rng: np.random.Generator,
+) -> Answers:
+    """Return how the answers to a question are drawn.
+
+    Parameters
+    ----------
+    q : the question's number
+    codes : (m,) of the synthetic records
+    asked : the question
+    true : its raw column, and the rows (n,) of the true records
+    bins : what each category's are drawn from
+    known : of the records; nothing where answers are drawn whatever else a record answers
+    """
+    at = np.zeros(len(codes), np.int64)
+    donors: dict[int, tuple[np.ndarray, np.ndarray, Leaves]] = {}
+    if known is None:
+        return Answers(asked, codes, bins, donors, at, ())
+    column, rows = true
+    texts = np.append(column.kinds, "")[column.places[rows]]
+    for k in np.unique(codes).tolist():
+        own, recipients = np.flatnonzero(known.codes[0][:, q] == k), np.flatnonzero(codes == k)
+        if len(own) >= RARITY and len(bins(k).counts) > 1:
+            at[recipients] = np.arange(len(recipients))
+            of_donors = pd.Series(texts[own]).map(bins(k).of).to_numpy()
+            leaves = grow(*known.besides(q, own, recipients), bins(k).places[of_donors], rng)
+            donors[k] = own, of_donors, leaves
+    ties = known.ties(amounts(asked, column, rows)) if donors and asked.are_numbers else []
+    return Answers(asked, codes, bins, donors, at, ties)
+
+
+def amounts(asked: Asked, column: Column, rows: np.ndarray) -> np.ndarray:
+    """Return the numbers that the answers of these rows (n,) are, NaN where one is none."""
+    known = [asked.read(str(text)) for text in column.kinds.tolist()]
+    values = np.array([np.nan if value is None else value for value in [*known, None]], float)
+    return values[column.places[rows]]
