@@ -1,6 +1,5 @@
 """What tables are worth to learners and analysts: planted differences are found, and none where none is."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
