@@ -149,7 +149,7 @@ def test_learners_do_not_depend_on_the_number_of_threads():
     def found(threads: int) -> learners.Detection:
         rng = np.random.default_rng(5)
         with threadpool_limits(threads):
-            return learners.detection(people(600, rng), people(600, rng), NOMINAL, rng)
+            return learners.detection(people(200, rng), people(200, rng), NOMINAL, rng)
 
     one, two = found(1), found(2)
     assert one.auc == two.auc and one.drops.tolist() == two.drops.tolist()
