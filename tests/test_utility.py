@@ -1,5 +1,7 @@
 """What tables are worth to learners and analysts: planted differences are found, and none where none is."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,14 +14,19 @@ from threadpoolctl import threadpool_limits
 
 from modp.base.config import check, load
 from modp.base.errors import InputError
+from modp.base.output import Log
+from modp.cli import alone
 from modp.figures import analyses as figure
 from modp.figures.given import Given
+from modp.files.read import read
 from modp.files.table import BLANK, Column, Table
 from modp.measures import analyses, learners, numbers
 from modp.measures.ends import HELD_OUT, SAMPLE
 from modp.measures.formulas import Analysis, wanted
 from modp.measures.frames import MOST_CATEGORIES, at_rows, frames, frames_of_codes, matrices
 from modp.pipeline.params import Params
+from modp.release import stored
+from modp.release.assembled import Released
 from modp.summaries import metrics, utility
 from modp.survey.codebook import Category, Codebook, Question
 from modp.survey.questions import QuestionSet
@@ -142,7 +149,7 @@ def test_learners_do_not_depend_on_the_number_of_threads():
     def found(threads: int) -> learners.Detection:
         rng = np.random.default_rng(5)
         with threadpool_limits(threads):
-            return learners.detection(people(600, rng), people(600, rng), NOMINAL, rng)
+            return learners.detection(people(200, rng), people(200, rng), NOMINAL, rng)
 
     one, two = found(1), found(2)
     assert one.auc == two.auc and one.drops.tolist() == two.drops.tolist()
@@ -480,3 +487,86 @@ def test_the_figure_of_analyses_is_titled_with_what_it_finds():
     empty = figure.analyses_figure(Given("People", ["m/r"], [found[:0]], Codebook("t", ()), 1))
     assert "no estimates" in empty.get_suptitle()
     figure.style.close(empty)
+
+
+# The step
+
+DATASET = """\
+title: People
+questions: people
+files: [people.csv]
+table: {}
+household: HOME
+"""
+QUESTION_SET = """\
+name: people
+title: People
+records: persons
+questions:
+  - {name: PAY, label: pay, unit: $, numbers: {cuts: [3000, 6000, 9000]}}
+  - {name: SEX, label: sex, categories: {1: m, 2: f}}
+  - {name: WORD, label: word, categories: {a: A, b: B, c: C, d: D}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """People in a file, and in two, those to hold out in the other; coded, and a resample of them."""
+    made = tmp_path_factory.mktemp("utility")
+    people_ = survey(2400)[["PAY", "SEX", "WORD"]].astype({"PAY": int, "SEX": int})
+    people_.insert(0, "HOME", np.arange(2400) // 2)
+    people_.to_csv(made / "people.csv", index=False)
+    people_[:1600].to_csv(made / "known.csv", index=False)
+    people_[1600:].to_csv(made / "held.csv", index=False)
+    (made / "people.yaml").write_text(DATASET)
+    (made / "two.yaml").write_text(
+        DATASET.replace("people.csv", "known.csv") + "holdout: {files: [held.csv]}\n"
+    )
+    (made / "questions.yaml").write_text(QUESTION_SET)
+    return made
+
+
+def tried(folder, dataset: str, files: list[str], held: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What the step says of true records that a release would repeat, by a mean and by learners."""
+    at = folder / dataset
+    given = {"files": [folder / f for f in files], "held_files": [folder / f for f in held], "share": 0.25}
+    given |= {"dataset": folder / f"{dataset}.yaml", "questions": folder / "questions.yaml", "seed": 1}
+    coded = {name: at / f"{name}.parquet" for name in ("records", "holdout")} | {"codebook": at / "book.json"}
+    alone.step("code", {**given, **coded}, Log(quiet=True))
+    table, _ = read(folder / files[0])
+    rows = pd.read_csv(folder / files[0]).index[: len(pd.read_parquet(coded["records"]))].to_numpy()
+    stored.write(at / "values.parquet", Released(at_rows(table, rows), {}))
+    mean = {"name": "mean", "formula": "PAY ~ 1", "model": "ols"}
+    words = {"rows": "m/r", "synthetic": coded["records"], "raw": at / "values.parquet", "resample": []}
+    out = {"out": at / "measured.parquet", "estimates": at / "estimated.parquet"}
+    words |= {"analyses": json.dumps([mean]), **out}
+    alone.step("utility", {**given, **coded, **words}, Log(quiet=True))
+    return tuple(pd.read_parquet(path) for path in out.values())
+
+
+@pytest.mark.pipeline
+def test_the_step_compares_with_people_held_out_of_the_same_file(folder):
+    measured, estimated = tried(folder, "people", ["people.csv"], [])
+    assert estimated["row"].tolist() == [SAMPLE, HELD_OUT, "bootstrap", "m/r"]
+    known, held = estimated["records"][:2]
+    assert (known, held) == (1800, 600)
+    pay = pd.read_csv(folder / "people.csv")["PAY"]
+    means = estimated["estimate"].to_numpy()
+    assert (means[0] * known + means[1] * held) / 2400 == pytest.approx(pay.mean())
+    found = measured[measured["of"] == ""].set_index(["measure", "row"])
+    for measure in ("auc_raw", "auc_classes"):
+        line = found.loc[(measure, SAMPLE)]
+        assert abs(line["value"] - 0.5) < 3.5 * line["error"]
+    assert set(measured.loc[measured["measure"] == utility.DROP, "of"]) == {"PAY", "SEX", "WORD"}
+
+
+@pytest.mark.pipeline
+def test_the_step_compares_with_people_of_another_file_and_gives_the_same_bytes_again(folder):
+    _, estimated = tried(folder, "two", ["known.csv"], ["held.csv"])
+    for name, file in ((SAMPLE, "known.csv"), (HELD_OUT, "held.csv"), ("m/r", "known.csv")):
+        own = estimated[estimated["row"] == name]
+        assert own["estimate"].item() == pytest.approx(pd.read_csv(folder / file)["PAY"].mean())
+    first = [(folder / "two" / f"{n}.parquet").read_bytes() for n in ("measured", "estimated")]
+    with threadpool_limits(2):
+        tried(folder, "two", ["known.csv"], ["held.csv"])
+    assert first == [(folder / "two" / f"{n}.parquet").read_bytes() for n in ("measured", "estimated")]

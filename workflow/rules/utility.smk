@@ -1,6 +1,3 @@
-UTILITY = [f"{RESULTS}/tables/utility/{file}.parquet" for file in ("measured", "estimated")]
-
-
 rule utility:
     """Try rows as learners and analysts would, beside the true records and people held out."""
     input:
@@ -15,7 +12,8 @@ rule utility:
         raw=[values(row) for row in USEFUL],
         code=code_of("utility"),
     output:
-        UTILITY,
+        measured=f"{RESULTS}/tables/utility/measured.parquet",
+        estimated=f"{RESULTS}/tables/utility/estimated.parquet",
     log:
         f"{LOGS}/utility.log",
     resources:
@@ -33,4 +31,4 @@ rule utility:
         " --share {params.share} --dataset {input.dataset:q} --questions {input.questions:q}"
         " --rows {params.rows:q} --synthetic {input.synthetic:q} --raw {input.raw:q}"
         " --resample --targets {params.targets:q} --analyses {params.analyses:q} --seed {params.seed}"
-        " --out {output[0]:q} --estimates {output[1]:q} --log {log:q}"
+        " --out {output.measured:q} --estimates {output.estimated:q} --log {log:q}"

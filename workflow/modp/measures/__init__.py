@@ -1,1 +1,1 @@
-"""How faithful and how private synthetic records are."""
+"""How faithful, how useful and how private synthetic records are."""

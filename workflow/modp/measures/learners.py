@@ -1,8 +1,7 @@
 """What learners make of a table: whether they tell it from other people's, and what it teaches about these.
 
 Tables are float64 (n, Q) as :func:`modp.measures.frames.matrices` returns them, blanks NaN, and ``nominal``
-is the mask (Q,) of their columns of categories. Learners are boosted trees of scikit-learn, on one thread:
-they would take all cores, and other steps run beside.
+is the mask (Q,) of their columns of categories. Learners are boosted trees of scikit-learn.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
-from threadpoolctl import threadpool_limits
 
 from modp.measures.attacks import auc
 from modp.measures.frames import FEW
@@ -86,14 +84,13 @@ def detection(
     is_synthetic = np.repeat([True, False], k)
     fold = np.concatenate([rng.permutation(np.arange(k) % FOLDS) for _ in range(2)])
     areas, errors, drops = np.zeros(FOLDS), np.zeros(FOLDS), np.zeros((FOLDS, len(nominal)))
-    with threadpool_limits(1):
-        for f in range(FOLDS):
-            model = _boosted(HistGradientBoostingClassifier, TOLD, nominal, rng)
-            model.fit(x[fold != f], is_synthetic[fold != f])
-            sides = [x[(fold == f) & (is_synthetic == side)] for side in (True, False)]
-            found = auc(*(model.decision_function(side) for side in sides))
-            areas[f], errors[f] = found.value, (found.high - found.low) / (2 * CERTAINTY)
-            drops[f] = _drops(model, [side[:PERMUTED] for side in sides], rng)
+    for f in range(FOLDS):
+        model = _boosted(HistGradientBoostingClassifier, TOLD, nominal, rng)
+        model.fit(x[fold != f], is_synthetic[fold != f])
+        sides = [x[(fold == f) & (is_synthetic == side)] for side in (True, False)]
+        found = auc(*(model.decision_function(side) for side in sides))
+        areas[f], errors[f] = found.value, (found.high - found.low) / (2 * CERTAINTY)
+        drops[f] = _drops(model, [side[:PERMUTED] for side in sides], rng)
     return Detection(float(areas.mean()), float(np.sqrt(np.sum(errors**2)) / FOLDS), drops.mean(axis=0))
 
 
@@ -213,8 +210,7 @@ def taught(
     if min(len(x), len(parted[0][0])) < FEWEST_RECORDS:
         return [UNTAUGHT for _ in tables]
     guessed = np.sum((wanted - parted[0][1].mean(axis=0)) ** 2, axis=1)
-    with threadpool_limits(1):
-        found = [_predicted(*part, x, np.delete(nominal, column), target, rng) for part in parted]
+    found = [_predicted(*part, x, np.delete(nominal, column), target, rng) for part in parted]
     gains = [guessed - np.sum((wanted - p) ** 2, axis=1) for p in found]
     return [_taught(own, gains[0], guessed.mean()) for own in gains]
 
