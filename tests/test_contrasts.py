@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modp.crosstabs import contrasts, triples
+from modp.crosstabs.limits import FALSE_DISCOVERIES
 from modp.crosstabs.pairs import crosstab
 from modp.models.stationary import matching
 from modp.models.stationary.effects import scores
@@ -84,7 +85,7 @@ def test_statistics_have_variance_one_where_nothing_is():
 def test_the_bound_is_benjamini_and_hochbergs(values, every):
     bound = contrasts.threshold(np.array(values), every)
     p = sorted(math.erfc(x / math.sqrt(2)) for x in values)
-    passed = [k for k, at in enumerate(p, start=1) if at <= contrasts.FALSE_DISCOVERIES * k / every]
+    passed = [k for k, at in enumerate(p, start=1) if at <= FALSE_DISCOVERIES * k / every]
     assert sum(x >= bound for x in values) >= max(passed, default=0)
     assert math.isinf(bound) == (not passed)
 

@@ -87,7 +87,7 @@ def test_imputed_tables_are_within_sampling_error_and_simpler_ways_are_not(asked
 def test_a_fit_to_completed_records_undoes_what_missing_categories_hide():
     true, holes = deleted(10_000, 2, "mcar")
     first, last = (next(iter(impute(holes, 1, Work("impute", 1), rounds=r))) for r in (0, imputing.ROUNDS))
-    assert off(last, true) < 1.5 < off(first, true)
+    assert off(last, true) < 1.1 and off(last, true) < off(first, true)
 
 
 def test_linked_answers_are_filled_together():
@@ -99,10 +99,12 @@ def test_linked_answers_are_filled_together():
     gone[:, :2] = (rng.random(4000) < 0.4)[:, None]
     missing = np.array([0, 0, 1] * 3, bool)
     holes = Holes(Records(np.where(gone, 2, true).astype(np.int16), codebook_of(3, 3, 3)), missing)
-    one, two = impute(holes, 2, Work("impute", 1), QUICK, 1)
+    tables = [impute(holes, 2, Work("impute", seed), QUICK, 1) for seed in (1, 2, 3)]
+    (one, two), *others = map(list, tables)
     filled = gone[:, 0]
     assert (one[:, 0] == one[:, 1]).all()
-    assert abs(one[filled, 0].mean() - 0.5) < 0.06
+    # Answers that are linked change together or not at all, so that few changes make a table.
+    assert abs(np.mean([table[filled, 0].mean() for table in (one, *(o for o, _ in others))]) - 0.5) < 0.06
     assert 0.2 < (one[filled, 0] != two[filled, 0]).mean() < 0.8
 
 

@@ -91,7 +91,7 @@ def test_a_prior_takes_weighted_counts_for_those_of_the_records_that_they_are_wo
     model = matching.independent(target, size, records.block_starts, np.zeros(target.shape, bool))
     recipe = Settings(exchanges=0, triples=0, prior="gaussian")
     of = matching._Matching(
-        model, target, records.codes, recipe, 1, 1, lambda _: None, None, None, scaled, None
+        model, target, records.codes, recipe, 1, 1, lambda _: None, None, None, scaled, None, None
     )
     assert of.prior.counts.max() == pytest.approx(target.max()) and target.max() < size < len(records)
     assert np.trace(of.target[:3, :3]) == pytest.approx(len(records))

@@ -16,9 +16,7 @@ import numpy as np
 
 from modp.base.loops import compiled, in_threads
 from modp.crosstabs import triples as three_way
-
-FALSE_DISCOVERIES = 0.1
-"""Expected share of the contrasts found that are chance."""
+from modp.crosstabs.limits import FALSE_DISCOVERIES
 
 CANDIDATES = 600
 """Triples whose tables are looked at: those with the largest statistics before projection."""

@@ -5,3 +5,6 @@ MOST = 2000
 
 FEWEST = 20
 """True records that a cell must have to be judged; smaller ones are mostly noise."""
+
+FALSE_DISCOVERIES = 0.1
+"""Expected share of the contrasts found that are chance."""

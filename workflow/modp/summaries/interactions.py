@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from modp.crosstabs.contrasts import FALSE_DISCOVERIES
+from modp.crosstabs.limits import FALSE_DISCOVERIES
 from modp.summaries.printed import Printed, shown
 
 COLUMNS = ["model", "first", "second", "third", "effect", "z", "misfit", "found", "modelled"]
