@@ -192,7 +192,8 @@ def _balanced(
     drawn, every_bits = np.empty((kept * n, swept.shape[1]), swept.dtype), np.empty(kept * n, bits.dtype)
     drawn[:n], every_bits[:n] = swept, bits
     expected = counts(swept, starts, work.threads).astype(float)
-    every = int(np.clip(EXPECTED // max(n, 1), *STATES))
+    known = len(model.expected) > 0
+    every = kept if known else int(np.clip(EXPECTED // max(n, 1), *STATES))
     for number in range(1, every):
         key = seeds.integer(work.seed, "pool", work.name, str(number))
         swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
@@ -202,7 +203,7 @@ def _balanced(
             drawn[own], every_bits[own] = swept, bits
     rng = seeds.generator(work.seed, "balanced", work.name)
     expected *= size / (n * every)
-    if len(model.expected):
+    if known:
         expected = model.expected * (size / np.diag(model.expected)[: starts[1]].sum())
     rows = balanced.chosen(drawn, expected, size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
