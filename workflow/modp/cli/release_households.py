@@ -20,7 +20,8 @@ from modp.cli.selected import Selected, as_in_files, fitted_questions
 from modp.cli.whole import ask_for_whole, whole
 from modp.pums.where import Dataset
 from modp.release import households as release
-from modp.release.assembled import BESIDES, SERIAL, Source
+from modp.release.answers import Source
+from modp.release.assembled import BESIDES, SERIAL
 from modp.release.inside import Inside
 from modp.release.values import RARITY
 from modp.report import card, page, templates

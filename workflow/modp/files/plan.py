@@ -150,6 +150,10 @@ def _questions(decisions: Sequence[Decision], name: str) -> str:
         if decision.recipe:
             parts.append(_comment(decision.why, "  "))
             parts.append(textwrap.indent(as_yaml([decision.recipe]), "  ", lambda line: True))
+    found = [text for decision in decisions for text in decision.relations]
+    if found:
+        parts.append(_comment("What holds in every row, and so in every synthetic record."))
+        parts.append("relations:\n" + "".join(f"  - {text}\n" for text in found))
     return "".join(parts)
 
 

@@ -56,13 +56,15 @@ class Codebook:
     one-hot columns are ``block_starts[q]:block_starts[q + 1]``. ``impossible`` holds the structural
     zeros that the question set states: no record has a category of an entry's first part, named as
     in ``columns``, together with one of its second. ``heat_map_order`` names questions in the order in
-    which heat maps draw them; the others follow in their own.
+    which heat maps draw them; the others follow in their own. ``functions`` names pairs of questions of
+    which the first follows from the second.
     """
 
     question_set: str
     questions: tuple[Question, ...]
     impossible: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     heat_map_order: tuple[str, ...] = ()
+    functions: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -94,6 +96,16 @@ class Codebook:
             mask[cells] = True
         return mask | mask.T
 
+    @property
+    def of_functions(self) -> np.ndarray:
+        """Mask of the cells between questions of which one follows from the other: bool (K, K), symmetric."""
+        starts, at = self.block_starts, {name: q for q, name in enumerate(self.names)}
+        mask = np.zeros((starts[-1], starts[-1]), bool)
+        for pair in self.functions:
+            one, other = (slice(starts[at[name]], starts[at[name] + 1]) for name in pair)
+            mask[one, other] = True
+        return mask | mask.T
+
     def broken(self, counts: np.ndarray) -> list[str]:
         """Return, for people, the cells that ``impossible`` names and that hold records.
 
@@ -120,6 +132,7 @@ class Codebook:
             "questions": [asdict(q) for q in self.questions],
             "impossible": self.impossible,
             "heat_map_order": self.heat_map_order,
+            "functions": self.functions,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -139,4 +152,5 @@ class Codebook:
         )
         impossible = tuple((tuple(one), tuple(other)) for one, other in content.get("impossible", ()))
         order = tuple(content.get("heat_map_order", ()))
-        return Codebook(content["question_set"], questions, impossible, order)
+        functions = tuple((one, other) for one, other in content.get("functions", ()))
+        return Codebook(content["question_set"], questions, impossible, order, functions)

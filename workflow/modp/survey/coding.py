@@ -103,7 +103,8 @@ def code(
             "values that fill a decile or more, where chance says which decile a record falls into (is one "
             f"a code for something else?): {', '.join(spikes)}"
         )
-    codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order))
+    functions = tuple((relation.names[0], relation.names[1]) for relation in questions.functions)
+    codebook = Codebook(questions.name, tuple(made), pairs, tuple(questions.heat_map_order), functions)
     return codes, codebook
 
 
