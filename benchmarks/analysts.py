@@ -61,7 +61,8 @@ from modp.models.family import Work
 from modp.models.registry import family
 from modp.models.stationary.recipe import IN_ONE_COMMAND, StationaryRecipe, StationaryRow
 from modp.pums.where import Dataset
-from modp.release.assembled import Source, released
+from modp.release.answers import Source
+from modp.release.assembled import released
 from modp.survey import coding
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records

@@ -34,7 +34,7 @@ from modp.files.table import Column, Table
 from modp.models.private import budget, noise, release
 from modp.pums.where import Dataset
 from modp.release.amounts import drawn_amounts
-from modp.release.assembled import Source, stated
+from modp.release.answers import Source, stated
 from modp.survey import coding
 from modp.survey.questions import QuestionSet
 from modp.survey.records import Records

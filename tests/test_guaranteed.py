@@ -13,7 +13,8 @@ from modp.base.errors import InputError
 from modp.files.raw import raw
 from modp.models.private.public import refuse_private_edges
 from modp.release.amounts import drawn_amounts
-from modp.release.assembled import Source, released, stated, unstated
+from modp.release.answers import Source, stated, unstated
+from modp.release.assembled import released
 from modp.survey import coding
 from modp.survey.codebook import Codebook
 from modp.survey.questions import QuestionSet

@@ -27,7 +27,8 @@ from modp.pipeline.params import Released as ReleasedParams
 from modp.pums.read import read as read_pums
 from modp.pums.where import Dataset
 from modp.release import stored, values
-from modp.release.assembled import BESIDES, Released, Source, released
+from modp.release.answers import Source
+from modp.release.assembled import BESIDES, Released, released
 from modp.release.days import DaySpelling
 from modp.release.public import public_pools
 from modp.release.ranges import holds

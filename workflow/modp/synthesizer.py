@@ -31,7 +31,8 @@ from modp.models.stationary.model import Stationary
 from modp.models.stationary.recipe import POPULATION, StationaryRow
 from modp.pums.where import Dataset
 from modp.release import drawing
-from modp.release.assembled import Source, released
+from modp.release.answers import Source
+from modp.release.assembled import released
 from modp.release.drawing import Asked, Pool
 from modp.release.imputed import Imputed
 from modp.survey import coding, where

@@ -18,7 +18,7 @@ from modp.draws import design
 from modp.measures.estimates import STATISTICS, Groups, by_group, groups
 from modp.pums.where import Dataset
 from modp.release.amounts import drawn_amounts, true_amounts
-from modp.release.assembled import Source, stated, unstated
+from modp.release.answers import Source, stated, unstated
 from modp.survey.records import Records
 from modp.survey.variance import RESAMPLES, factor
 from modp.survey.weights import Weights

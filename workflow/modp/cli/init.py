@@ -117,6 +117,14 @@ def summary(decisions: Sequence[Decision], rows: int) -> list[str]:
     spikes = [f"{d.column} {', '.join(d.spikes)}" for d in decisions if d.spikes]
     if spikes:
         lines.append(f"  given so often that they are categories of their own: {'; '.join(spikes)}")
+    found = holding(decisions)
+    lines += [f"  {found}"] if found else []
     if not kinds["household"]:
         lines.append("  no key of households was found: records are held out singly")
     return lines
+
+
+def holding(decisions: Sequence[Decision]) -> str:
+    """Return a line on what holds between columns, empty if nothing does."""
+    found = [text for decision in decisions for text in decision.relations]
+    return f"holds in every row, and will in every record: {'; '.join(found)}" if found else ""

@@ -133,4 +133,6 @@ def _left_out(decisions: Sequence[Decision]) -> str:
 def _notes(decisions: Sequence[Decision]) -> list[str]:
     spikes = [f"{d.column} {', '.join(d.spikes)}" for d in decisions if d.spikes]
     noted = [f"look at {d.column}: {note}" for d in decisions for note in d.notes]
+    found = init.holding(decisions)
+    noted = [found, *noted] if found else noted
     return [f"apart, since given so often: {'; '.join(spikes)}", *noted] if spikes else noted

@@ -21,7 +21,8 @@ from modp.cli.values import require_stated
 from modp.cli.whole import ask_for_whole, whole
 from modp.pums.where import Dataset
 from modp.release import households as release
-from modp.release.assembled import BESIDES, SERIAL, Source, stated
+from modp.release.answers import Source, stated
+from modp.release.assembled import BESIDES, SERIAL
 from modp.release.inside import Inside
 from modp.release.values import RARITY
 from modp.report import card, page, templates

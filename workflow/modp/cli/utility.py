@@ -23,7 +23,7 @@ from modp.measures.formulas import COLUMNS, Analysis
 from modp.measures.frames import at_rows, frames, frames_of_codes, matrices
 from modp.pums.where import Dataset
 from modp.release import stored
-from modp.release.assembled import question_of_column
+from modp.release.answers import question_of_column
 from modp.summaries.utility import DROP, SKILL, TAUGHT
 from modp.survey.records import Records
 

@@ -13,7 +13,8 @@ from modp.base.output import Log
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
 from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
 from modp.pums.where import Dataset
-from modp.release.assembled import BESIDES, Source, released, stated, unstated
+from modp.release.answers import Source, stated, unstated
+from modp.release.assembled import BESIDES, released
 from modp.release.drawing import Pool
 from modp.release.inside import Inside
 from modp.release.public import public_pools

@@ -14,7 +14,8 @@ def zeros_of(kind: str, records: Records, counts: np.ndarray | None = None) -> n
     Parameters
     ----------
     kind : ``sample`` for the cells that no true record is in, ``stated`` for those that the question set
-        calls impossible, ``likely`` for the empty ones that it calls so or that chance does not explain
+        calls impossible, ``likely`` for the empty ones that it calls so, that are between questions of which
+        one follows from the other, or that chance does not explain
     records : the true ones
     counts : their crosstab (K, K), where it has been counted before
 
@@ -27,8 +28,9 @@ def zeros_of(kind: str, records: Records, counts: np.ndarray | None = None) -> n
     if kind == "sample":
         return structural_zeros(counts, codebook.block_starts)
     if kind == "likely":
-        stated = codebook.stated_zeros & structural_zeros(counts, codebook.block_starts)
-        return stated | likely_zeros(counts, codebook.block_starts)
+        known = codebook.stated_zeros | codebook.of_functions
+        empty = structural_zeros(counts, codebook.block_starts)
+        return (known & empty) | likely_zeros(counts, codebook.block_starts)
     if not codebook.impossible:
         raise InputError(
             f"'zeros: stated' needs rules, but the question set {codebook.question_set!r} has nothing under "

@@ -1,6 +1,7 @@
 """What becomes of each column of anybody's table."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from modp.files.answers import WIDE, as_categories, as_dates, as_numbers
 from modp.files.decision import Decision, size
 from modp.files.look import Look, share
 from modp.files.naming import question_names
+from modp.files.relations import relations
 from modp.files.table import Table
 from modp.survey.codebook import MAX_CATEGORIES
 
@@ -28,7 +30,8 @@ def decide(table: Table) -> list[Decision]:
     A column is left out where it says nothing (all blank, constant) or where each answer is one person's
     (identifiers, free text) or there are too many words; weights and the key of households are told by
     name and by behaviour; all others become questions, of categories, numbers or dates. A table of more than
-    1,500 categories gets fewer, as :func:`_narrowed` says.
+    1,500 categories gets fewer, as :func:`_narrowed` says. What holds between columns in all rows is found by
+    :func:`modp.files.relations.relations`.
     """
     names = tuple(table.names)
     looks = [
@@ -37,7 +40,9 @@ def decide(table: Table) -> list[Decision]:
     known = [look for look in looks if left_out(look) is None]
     about = {decision.column: decision for decision in about_records(known)}
     decisions = [about.get(look.column.name) or decide_one(look) for look in looks]
-    return _narrowed(looks, decisions)
+    decisions = _narrowed(looks, decisions)
+    found = relations(looks, decisions)
+    return [replace(decision, relations=tuple(found.get(decision.column, ()))) for decision in decisions]
 
 
 def _narrowed(looks: Sequence[Look], decisions: list[Decision]) -> list[Decision]:

@@ -28,6 +28,7 @@ class Decision:
     recipe : of the question that is made of it, as a question set writes it; nothing where none is
     notes : what a person should look at: what may be a code for no answer, doubts
     spikes : numbers that so many give that they are categories of their own, as a person writes them
+    relations : what holds between it and other columns in every row, as a question set writes it
     """
 
     column: str
@@ -36,6 +37,7 @@ class Decision:
     recipe: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     spikes: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
 
 
 def size(decision: Decision) -> int:

@@ -155,6 +155,10 @@ def _questions(decisions: Sequence[Decision], name: str) -> str:
         if decision.recipe:
             parts.append(_comment(decision.why, "  "))
             parts.append(textwrap.indent(as_yaml([decision.recipe]), "  ", lambda line: True))
+    holds = [text for decision in decisions for text in decision.relations]
+    if holds:
+        parts.append(_comment("What holds in every row, and so in every synthetic record."))
+        parts.append("relations:\n" + "".join(f"  - {text}\n" for text in holds))
     return "".join(parts)
 
 

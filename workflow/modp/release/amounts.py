@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from modp.base.errors import InputError
-from modp.release.assembled import Source, answers
+from modp.release.answers import Source, answers
 from modp.release.days import DaySpelling
 from modp.release.drawing import Asked
-from modp.release.given import amounts
+from modp.release.given import answered
 from modp.release.relations import numbers_of
 
 
@@ -24,7 +24,7 @@ def true_amounts(names: Sequence[str], source: Source) -> dict[str, np.ndarray]:
     found = {}
     for name in names:
         asked = _asked(name, source)
-        found[name] = amounts(asked, source.column(asked.question), source.rows)
+        found[name] = answered(asked, source.column(asked.question), source.rows).numbers
     return found
 
 

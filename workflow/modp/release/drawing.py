@@ -164,16 +164,22 @@ class Bins:
     places : (b,), where it lies among the others
     of : raw answer -> its bin
     write : bins (m,) -> answers drawn from each, objects (m,): texts as the column writes them, a blank empty
+    shown : answers that come back as they are
     """
 
     counts: np.ndarray
     places: np.ndarray
     of: Mapping[str, int]
     write: Callable[[np.ndarray, np.random.Generator], np.ndarray]
+    shown: frozenset[str] = frozenset()
 
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw so many bins, in the shares of the true records."""
         return rng.choice(len(self.counts), size, p=self.counts / self.counts.sum())
+
+    def instead(self, answer: str, rng: np.random.Generator) -> str:
+        """Return an answer itself if it comes back as it is, else another one of its bin."""
+        return answer if answer in self.shown else str(self.write(np.array([self.of[answer]]), rng)[0])
 
 
 def bins(
@@ -258,7 +264,7 @@ def _joined(numbers_: Bins, records: int, others: Bins) -> Bins:
         drawn[~of_numbers] = others.write(which[~of_numbers] - first, rng)
         return drawn
 
-    return Bins(counts, places, of, write)
+    return Bins(counts, places, of, write, others.shown)
 
 
 def _of_texts(asked: Asked, pool: Pool, rarity: int) -> Bins:
@@ -285,7 +291,7 @@ def _of_texts(asked: Asked, pool: Pool, rarity: int) -> Bins:
         chosen = np.floor(rng.random(len(which)) * sizes[which]).astype(np.int64)
         return flat[(np.cumsum(sizes) - sizes)[which] + chosen]
 
-    return Bins(counts, places, of, write)
+    return Bins(counts, places, of, write, frozenset(shown))
 
 
 def _grouped(texts: Sequence[str], count: Mapping[str, int], rarity: int) -> list[list[str]]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from modp.files.table import Column
 from modp.release.drawing import Asked, Bins
+from modp.release.functions import Answered
 from modp.release.leaves import Leaves, grow
 from modp.release.ranges import holds
 from modp.release.values import RARITY
@@ -73,14 +74,16 @@ class Answers:
     asked : the question
     codes : (m,), their categories
     bins : what each category's are drawn from
-    donors : category -> the numbers of its true records, their bins, and the leaves of its synthetic records
-    at : (m,), where each record is among those of its category
+    strata : (m,), in which of the parts of its category each record is
+    donors : stratum -> the numbers of its true records, their bins, and the leaves of its synthetic records
+    at : (m,), where each record is among those of its stratum
     ties : with questions that were drawn before
     """
 
     asked: Asked
     codes: np.ndarray
     bins: Callable[[int], Bins]
+    strata: np.ndarray
     donors: Mapping[int, tuple[np.ndarray, np.ndarray, Leaves]]
     at: np.ndarray
     ties: Sequence[Tie]
@@ -90,23 +93,26 @@ class Answers:
 
         Parameters
         ----------
-        widely : whether they are drawn from all of their category, whatever else a record answers
+        widely : whether they are drawn from all of their stratum, whatever else a record answers
         """
         drawn = np.full(len(rows), "", object)
-        for k in np.unique(self.codes[rows]).tolist():
-            own = np.flatnonzero(self.codes[rows] == k)
-            if k in self.donors and not widely:
-                drawn[own] = self._of_donors(k, rows[own], rng)
+        for stratum in np.unique(self.strata[rows]).tolist():
+            own = np.flatnonzero(self.strata[rows] == stratum)
+            k = int(self.codes[rows[own[0]]])
+            if stratum in self.donors:
+                drawn[own] = self._of_donors(k, stratum, rows[own], rng, widely)
             else:
                 drawn[own] = self.bins(k).write(self.bins(k).draw(len(own), rng), rng)
         return drawn
 
-    def _of_donors(self, k: int, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _of_donors(
+        self, k: int, stratum: int, rows: np.ndarray, rng: np.random.Generator, widely: bool
+    ) -> np.ndarray:
         """Answers of a category. Where the donor's is the number of another question, so is the record's."""
-        asked, (true, of_donors, leaves) = self.asked, self.donors[k]
-        chosen = leaves.draw(self.at[rows], rng)
+        asked, (true, of_donors, leaves) = self.asked, self.donors[stratum]
+        chosen = rng.integers(0, len(true), len(rows)) if widely else leaves.draw(self.at[rows], rng)
         drawn = self.bins(k).write(of_donors[chosen], rng)
-        for equal, others in self.ties:
+        for equal, others in () if widely else self.ties:
             tied = np.flatnonzero(equal[true[chosen]])
             made = others[rows[tied]]
             fits = holds(asked.question, asked.recipe, k, made) & (asked.rounded(made) == made)
@@ -116,43 +122,58 @@ class Answers:
 
 def answers(
     q: int,
-    codes: np.ndarray,
     asked: Asked,
-    true: tuple[Column, np.ndarray],
+    true: Answered,
     bins: Callable[[int], Bins],
-    known: Known | None,
+    known: Known,
+    parted: Sequence[int],
     rng: np.random.Generator,
 ) -> Answers:
-    """Return how the answers to a question are drawn.
+    """Return how the answers to a question are drawn, given all else that is known.
 
     Parameters
     ----------
     q : the question's number
-    codes : (m,) of the synthetic records
     asked : the question
-    true : its raw column, and the rows (n,) of the true records
+    true : the true records' answers
     bins : what each category's are drawn from
-    known : of the records; nothing where answers are drawn whatever else a record answers
+    known : of all records
+    parted : other questions, by whose answers each category is parted: donors have the recipient's
     """
-    at = np.zeros(len(codes), np.int64)
+    codes = known.codes
+    sizes = [
+        max(int(own.max(initial=0)) for own in pair) + 1 for pair in zip(*(c.T for c in codes), strict=True)
+    ]
+    strata = [_strata(own, [q, *parted], sizes) for own in codes]
+    at = np.zeros(len(codes[1]), np.int64)
     donors: dict[int, tuple[np.ndarray, np.ndarray, Leaves]] = {}
-    if known is None:
-        return Answers(asked, codes, bins, donors, at, ())
-    column, rows = true
-    texts = np.append(column.kinds, "")[column.places[rows]]
-    for k in np.unique(codes).tolist():
-        own, recipients = np.flatnonzero(known.codes[0][:, q] == k), np.flatnonzero(codes == k)
+    for stratum in np.unique(strata[1]).tolist():
+        recipients, own = (np.flatnonzero(part == stratum) for part in (strata[1], strata[0]))
+        k = int(codes[1][recipients[0], q])
+        own = own if len(own) >= RARITY else np.flatnonzero(codes[0][:, q] == k)
         if len(own) >= RARITY and len(bins(k).counts) > 1:
             at[recipients] = np.arange(len(recipients))
-            of_donors = pd.Series(texts[own]).map(bins(k).of).to_numpy()
+            of_donors = pd.Series(true.texts[own]).map(bins(k).of).to_numpy()
             leaves = grow(*known.besides(q, own, recipients), bins(k).places[of_donors], rng)
-            donors[k] = own, of_donors, leaves
-    ties = known.ties(amounts(asked, column, rows)) if donors and asked.are_numbers else []
-    return Answers(asked, codes, bins, donors, at, ties)
+            donors[stratum] = own, of_donors, leaves
+    ties = known.ties(true.numbers) if donors and asked.are_numbers else []
+    return Answers(asked, codes[1][:, q], bins, strata[1], donors, at, ties)
 
 
-def amounts(asked: Asked, column: Column, rows: np.ndarray) -> np.ndarray:
-    """Return the numbers that the answers of these rows (n,) are, NaN where one is none."""
-    known = [asked.read(str(text)) for text in column.kinds.tolist()]
-    values = np.array([np.nan if value is None else value for value in [*known, None]], float)
-    return values[column.places[rows]]
+def _strata(codes: np.ndarray, questions: Sequence[int], sizes: Sequence[int]) -> np.ndarray:
+    """A number for each combination of answers to these questions, (n,)."""
+    columns = tuple(codes[:, q].astype(np.int64) for q in questions)
+    return np.asarray(np.ravel_multi_index(columns, tuple(sizes[q] for q in questions)))
+
+
+def whatever(asked: Asked, codes: np.ndarray, bins: Callable[[int], Bins]) -> Answers:
+    """Return how the answers to a question are drawn, whatever else records of these codes (m,) answer."""
+    return Answers(asked, codes, bins, codes, {}, np.zeros(len(codes), np.int64), ())
+
+
+def answered(asked: Asked, column: Column, rows: np.ndarray) -> Answered:
+    """Return the answers of these rows (n,) of a question's raw column."""
+    numbers = [asked.read(str(text)) for text in column.kinds.tolist()]
+    known = np.array([np.nan if value is None else value for value in [*numbers, None]], float)
+    places = column.places[rows]
+    return Answered(np.append(column.kinds, "")[places], known[places])

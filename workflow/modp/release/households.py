@@ -9,7 +9,8 @@ import numpy as np
 from modp.base import seeds
 from modp.files.table import Column, Table
 from modp.release import assembled, drawing
-from modp.release.assembled import LINE, SERIAL, Source
+from modp.release.answers import Source
+from modp.release.assembled import LINE, SERIAL
 from modp.release.inside import Inside
 from modp.survey import derived, numbers
 from modp.survey.households import ROLES, Households

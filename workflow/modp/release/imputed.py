@@ -11,9 +11,9 @@ from modp.files.raw import raw
 from modp.files.table import BLANK, Column, Table
 from modp.models.family import Work
 from modp.models.stationary.imputing import Holes, impute
-from modp.release.assembled import question_of_column
+from modp.release.answers import question_of_column
 from modp.release.drawing import Asked
-from modp.release.given import Known, amounts
+from modp.release.given import Known, answered
 from modp.release.holes import found
 from modp.release.leaves import grow
 from modp.survey import coding
@@ -89,7 +89,7 @@ class Imputed:
         missing, own = self.holes.places[:, q], known.codes[0][:, q]
         asked = Asked.of(self.holes.records.codebook.questions[q], self.recipes[q], column)
         places, rows = column.places.copy(), np.arange(len(own))
-        numbers = amounts(asked, column, rows)
+        numbers = answered(asked, column, rows).numbers
         order = np.where(np.isfinite(numbers), numbers, -1.0 - places)
         for k in np.unique(own[missing]).tolist():
             donors, here = np.flatnonzero(~missing & (own == k)), np.flatnonzero(missing & (own == k))
@@ -97,6 +97,6 @@ class Imputed:
             places[here] = column.places[donors[leaves.draw(np.arange(len(here)), rng)]]
         filled = replace(column, places=places)
         if asked.are_numbers:
-            numbers = amounts(asked, filled, rows)
+            numbers = answered(asked, filled, rows).numbers
             known.learn(q, column.name, numbers, numbers)
         return filled

@@ -57,7 +57,8 @@ class Codebook:
     zeros that the question set states: no record has a category of an entry's first part, named as
     in ``columns``, together with one of its second. ``heat_map_order`` names questions in the order in
     which heat maps draw them; the others follow in their own. ``from_records`` says whether categories were
-    found by looking at the records.
+    found by looking at the records. ``functions`` names pairs of questions of which the first follows from
+    the second.
     """
 
     question_set: str
@@ -65,6 +66,7 @@ class Codebook:
     impossible: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     heat_map_order: tuple[str, ...] = ()
     from_records: bool = False
+    functions: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -96,6 +98,16 @@ class Codebook:
             mask[cells] = True
         return mask | mask.T
 
+    @property
+    def of_functions(self) -> np.ndarray:
+        """Mask of the cells between questions of which one follows from the other: bool (K, K), symmetric."""
+        starts, at = self.block_starts, {name: q for q, name in enumerate(self.names)}
+        mask = np.zeros((starts[-1], starts[-1]), bool)
+        for pair in self.functions:
+            one, other = (slice(starts[at[name]], starts[at[name] + 1]) for name in pair)
+            mask[one, other] = True
+        return mask | mask.T
+
     def broken(self, counts: np.ndarray) -> list[str]:
         """Return, for people, the cells that ``impossible`` names and that hold records.
 
@@ -123,6 +135,7 @@ class Codebook:
             "impossible": self.impossible,
             "heat_map_order": self.heat_map_order,
             "from_records": self.from_records,
+            "functions": self.functions,
         }
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -142,5 +155,6 @@ class Codebook:
         )
         impossible = tuple((tuple(one), tuple(other)) for one, other in content.get("impossible", ()))
         order = tuple(content.get("heat_map_order", ()))
+        functions = tuple((one, other) for one, other in content.get("functions", ()))
         found = content.get("from_records", False)
-        return Codebook(content["question_set"], questions, impossible, order, found)
+        return Codebook(content["question_set"], questions, impossible, order, found, functions)

@@ -106,7 +106,9 @@ def code(
         )
     own = any(c.code == BLANK or c.code.startswith(f"{OWN} ") for q in made for c in q.categories)
     order = tuple(questions.heat_map_order)
-    codebook = Codebook(questions.name, tuple(made), pairs, order, questions.from_records or own)
+    functions = tuple((relation.names[0], relation.names[1]) for relation in questions.functions)
+    found = questions.from_records or own
+    codebook = Codebook(questions.name, tuple(made), pairs, order, found, functions)
     return codes, codebook
 
 

@@ -277,14 +277,15 @@ class QuestionRecipe(Strict):
 
 @dataclass(frozen=True)
 class Relation:
-    """What holds between the numbers of questions in every record.
+    """What holds between the answers to questions in every record.
 
     names : of two questions, the first at most (``<=``) as great as the second; or (``=``) of a total and
-        of its parts
+        of its parts; or (``of``) of one whose answer follows from the answer to the second, or from it and
+        that to the third
     """
 
     names: tuple[str, ...]
-    sign: Literal["<=", "="]
+    sign: Literal["<=", "=", "of"]
 
     @staticmethod
     def read(text: str) -> "Relation":
@@ -296,7 +297,12 @@ class Relation:
         total = re.fullmatch(rf"\s*({name})\s*=\s*({name}(?:\s*\+\s*{name})+)\s*", text)
         if total:
             return Relation((total[1], *re.split(r"\s*\+\s*", total[2])), "=")
-        raise ValueError(f"relations: cannot read {text!r}: write A <= B, or A = B + C")
+        function = re.fullmatch(rf"\s*({name})\s+of\s+({name})(?:\s+by\s+({name}))?\s*", text)
+        if function:
+            return Relation(tuple(part for part in function.groups() if part), "of")
+        raise ValueError(
+            f"relations: cannot read {text!r}: write A <= B, or A = B + C, or A of B, or A of B by C"
+        )
 
 
 class Derived(Strict):
@@ -342,8 +348,9 @@ class QuestionSet(Strict):
     :mod:`modp.models.households.rules`, and ``derived`` what is computed of them. ``heat_map_order`` names
     questions in the order in which heat maps draw them; the others follow in their own. ``relations`` hold in
     every record: ``PERNP <= PINCP`` where both are numbers, or ``PINCP = WAGP + OTHER``, a sum of those of
-    its parts that are numbers. ``from_records`` says that all this was found by looking at the records, so
-    that a formal guarantee does not cover it.
+    its parts that are numbers; or ``DECILE of PINCP``, or ``DECILE of PINCP by PUMA``, which follows from
+    what the records answer to the one, or to the two together. ``from_records`` says that all this was found
+    by looking at the records, so that a formal guarantee does not cover it.
     """
 
     name: str
@@ -422,9 +429,26 @@ class QuestionSet(Strict):
                 if name not in by_name:
                     near = did_you_mean(name, by_name)
                     raise ValueError(f"relations: {text!r}: there is no question {name!r}{near}")
-                if by_name[name].in_words and by_name[name].numbers is None:
+                if relation.sign != "of" and by_name[name].in_words and by_name[name].numbers is None:
                     raise ValueError(f"relations: {text!r}: the answers to {name!r} are no numbers")
+        self._require_an_order()
         return self
+
+    def _require_an_order(self) -> None:
+        """Raise ValueError if a question follows from itself, or in two ways."""
+        of = [relation.names for relation in self.functions]
+        for name, *others in of:
+            if [names[0] for names in of].count(name) > 1:
+                raise ValueError(f"relations: {name} is said to follow from others twice")
+            for _ in of:
+                if name in others:
+                    raise ValueError(f"relations: {name} is said to follow from itself")
+                others = [source for names in of if names[0] in others for source in names[1:]]
+
+    @property
+    def functions(self) -> list[Relation]:
+        """The relations of questions whose answers follow from others'."""
+        return [relation for relation in map(Relation.read, self.relations) if relation.sign == "of"]
 
     @property
     def impossible_pairs(self) -> list[tuple[list[str], list[str]]]:
@@ -440,7 +464,7 @@ class QuestionSet(Strict):
         by_name = {q.name: q for q in self.questions}
         for relation in map(Relation.read, self.relations):
             smaller, greater = (by_name[name].numbers for name in relation.names[:2])
-            if relation.sign == "=" or smaller is None or greater is None:
+            if relation.sign != "<=" or smaller is None or greater is None:
                 continue
             for code, others in numbers.zeros_of_order(smaller, greater).items():
                 one, other = relation.names
