@@ -9,10 +9,9 @@ import pandas as pd
 
 from modp.base import seeds
 from modp.base.config import load
-from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli.inputs import coded
-from modp.cli.selected import as_in_files, fitted_questions, selected
+from modp.cli.selected import as_in_files, fitted_questions, selected_as_coded
 from modp.cli.weighing import Weighed, ask_for_rows, true_weights, weighed
 from modp.draws import design
 from modp.measures.estimates import STATISTICS, Groups, by_group, groups
@@ -68,13 +67,8 @@ def run(options: argparse.Namespace, log: Log) -> None:
 
 def _source(options: argparse.Namespace, true: Records, dataset: Dataset, log: Log) -> Source:
     """The raw files' columns, as the release of synthetic records reads them."""
-    questions, say = fitted_questions(options.questions, dataset), log.only_file
-    chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, say)
-    if len(chosen.rows) != len(true):
-        raise InputError(
-            f"{options.records} has {len(true):,} records, and the files give {len(chosen.rows):,} now: "
-            "they have changed since; run the pipeline again"
-        )
+    questions = fitted_questions(options.questions, dataset)
+    chosen = selected_as_coded(options, true, dataset, questions, log)
     table, _, column_of = as_in_files(options.files, dataset, questions, chosen, ())
     return Source(true, questions, dataset, table, chosen.rows, column_of)
 

@@ -1,5 +1,6 @@
 """Which raw records a run is made of: those that the models learn from, and those held out."""
 
+import argparse
 import filecmp
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,6 +13,7 @@ from modp.base import seeds
 from modp.base.columns import Made, Raw, at_rows, within
 from modp.base.config import load
 from modp.base.errors import InputError
+from modp.base.output import Log
 from modp.files.form import Form
 from modp.files.options import DETECTED, TableOptions
 from modp.files.raw import amounts
@@ -23,6 +25,7 @@ from modp.pums.places import fips
 from modp.pums.where import Dataset
 from modp.survey import holdout
 from modp.survey.questions import QuestionSet
+from modp.survey.records import Records
 from modp.survey.weights import Weights, checked
 
 
@@ -54,6 +57,30 @@ class Selected:
         """The same records, those held out in the place of those that the models learn from."""
         number = np.arange(len(self.held), dtype=np.int32)
         return replace(self, kept=~self.kept, rows=self.held, households=number, weights=None, held=self.rows)
+
+
+def selected_as_coded(
+    options: argparse.Namespace, true: Records, dataset: Dataset, questions: QuestionSet, log: Log
+) -> Selected:
+    """Return what the files that a step is given hold of the true records, as they were coded.
+
+    Parameters
+    ----------
+    options : with ``records``, ``files``, ``held_files``, ``share`` and ``seed``
+
+    Raises
+    ------
+    InputError
+        as :func:`selected`, or if the files give another number of records now
+    """
+    say = log.only_file
+    chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, say)
+    if len(chosen.rows) != len(true):
+        raise InputError(
+            f"{options.records} has {len(true):,} records, and the files give {len(chosen.rows):,} now: "
+            "they have changed since; run the pipeline again"
+        )
+    return chosen
 
 
 def selected(

@@ -12,10 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from modp.base import seeds
 from modp.base.config import check, load
-from modp.base.errors import InputError
 from modp.base.output import Log, written
 from modp.cli.inputs import ask_for_coded, coded
-from modp.cli.selected import as_in_files, fitted_questions, selected
+from modp.cli.selected import as_in_files, fitted_questions, selected_as_coded
 from modp.draws.independent import resampled
 from modp.measures import learners, numbers
 from modp.measures.ends import BOOTSTRAP, HELD_OUT, SAMPLE
@@ -99,13 +98,8 @@ def _estimated(asked: Sequence[Analysis], tables: Mapping[str, pd.DataFrame]) ->
 def _tables(options: argparse.Namespace, log: Log) -> Tables:
     true = coded(options.records, options.codebook)
     codebook, dataset = true.codebook, load(options.dataset, Dataset)
-    questions, say = fitted_questions(options.questions, dataset), log.only_file
-    chosen = selected(options.files, options.held_files, dataset, questions, options.share, options.seed, say)
-    if len(chosen.rows) != len(true):
-        raise InputError(
-            f"{options.records} has {len(true):,} records, and the files give {len(chosen.rows):,} now: "
-            "they have changed since; run the pipeline again"
-        )
+    questions = fitted_questions(options.questions, dataset)
+    chosen = selected_as_coded(options, true, dataset, questions, log)
     ours, _, column_of = as_in_files(options.files, dataset, questions, chosen, ())
     files = options.held_files or options.files
     theirs, *_ = as_in_files(files, dataset, questions, chosen.others, ())

@@ -11,7 +11,7 @@ from modp.base.config import load
 from modp.base.errors import InputError
 from modp.base.output import Log
 from modp.cli.inputs import ask_for_coded, ask_for_model, coded, read_drawn, recipe_of
-from modp.cli.selected import as_in_files, as_public, fitted_questions, selected
+from modp.cli.selected import as_in_files, as_public, fitted_questions, selected_as_coded
 from modp.pums.where import Dataset
 from modp.release.answers import Source, stated, unstated
 from modp.release.assembled import BESIDES, released
@@ -74,14 +74,7 @@ def _source(options: argparse.Namespace, records: Records, guaranteed: bool, log
         if guaranteed:
             none = records[:0]
             return Source(none, questions, dataset, table, np.zeros(0, np.int64), column_of, public)
-    chosen = selected(
-        options.files, options.held_files, dataset, questions, options.share, options.seed, log.only_file
-    )
-    if len(chosen.rows) != len(records):
-        raise InputError(
-            f"{options.records} has {len(records):,} records, and the files give {len(chosen.rows):,} now: "
-            "they have changed since; run the pipeline again"
-        )
+    chosen = selected_as_coded(options, records, dataset, questions, log)
     table, _, column_of = as_in_files(options.files, dataset, questions, chosen, BESIDES)
     return Source(records, questions, dataset, table, chosen.rows, column_of, public)
 
