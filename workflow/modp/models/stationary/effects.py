@@ -185,50 +185,50 @@ def _mirrored(upper: np.ndarray) -> np.ndarray:
 
 
 @compiled
+def _fit_line(rest, stiff, score, slope_so_far, spread, ridge):
+    """Take a level and a slope out of one row or column of a block, in place; return what was taken.
+
+    Both are zero where nothing is stiff.
+    """
+    s0 = s1 = s2 = b0 = b1 = 0.0
+    for j in range(len(rest)):
+        k = stiff[j]
+        s0 += k
+        s1 += k * score[j]
+        s2 += k * score[j] * score[j]
+        b0 += k * rest[j]
+        b1 += k * rest[j] * score[j]
+    if s0 <= 0:
+        return 0.0, 0.0
+    inside, cross = s2 - s1 * s1 / s0, b1 - b0 * s1 / s0
+    slope = 0.0
+    if inside > spread * s0:
+        slope = (cross - ridge * slope_so_far) / (inside + ridge)
+    level = (b0 - slope * s1) / s0
+    for j in range(len(rest)):
+        rest[j] -= level + slope * score[j]
+    return level, slope
+
+
+@compiled
 def _split(rest, own, slopes, stiff, score, movable, starts, q, rounds, spread, ridge):
     """Fit the blocks of question q and each later one; see :meth:`Effects.split`."""
+    a, b = starts[q], starts[q + 1]
     for r in range(q + 1, len(starts) - 1):
+        c, d = starts[r], starts[r + 1]
         for _ in range(rounds):
-            for i in range(starts[q], starts[q + 1]):
+            for i in range(a, b):
                 if movable[i, r]:
-                    s0 = s1 = s2 = b0 = b1 = 0.0
-                    for j in range(starts[r], starts[r + 1]):
-                        k = stiff[i, j]
-                        s0 += k
-                        s1 += k * score[j]
-                        s2 += k * score[j] * score[j]
-                        b0 += k * rest[i, j]
-                        b1 += k * rest[i, j] * score[j]
-                    if s0 > 0:
-                        inside, cross = s2 - s1 * s1 / s0, b1 - b0 * s1 / s0
-                        slope = 0.0
-                        if inside > spread * s0:
-                            slope = (cross - ridge * slopes[i, r]) / (inside + ridge)
-                        level = (b0 - slope * s1) / s0
-                        own[i, r] += level
-                        slopes[i, r] += slope
-                        for j in range(starts[r], starts[r + 1]):
-                            rest[i, j] -= level + slope * score[j]
-            for j in range(starts[r], starts[r + 1]):
+                    line = rest[i, c:d], stiff[i, c:d], score[c:d]
+                    level, slope = _fit_line(*line, slopes[i, r], spread, ridge)
+                    own[i, r] += level
+                    slopes[i, r] += slope
+            for j in range(c, d):
                 if movable[j, q]:
-                    s0 = s1 = s2 = b0 = b1 = 0.0
-                    for i in range(starts[q], starts[q + 1]):
-                        k = stiff[i, j]
-                        s0 += k
-                        s1 += k * score[i]
-                        s2 += k * score[i] * score[i]
-                        b0 += k * rest[i, j]
-                        b1 += k * rest[i, j] * score[i]
-                    if s0 > 0:
-                        inside, cross = s2 - s1 * s1 / s0, b1 - b0 * s1 / s0
-                        slope = 0.0
-                        if inside > spread * s0:
-                            slope = (cross - ridge * slopes[j, q]) / (inside + ridge)
-                        level = (b0 - slope * s1) / s0
-                        own[j, q] += level
-                        slopes[j, q] += slope
-                        for i in range(starts[q], starts[q + 1]):
-                            rest[i, j] -= level + slope * score[i]
+                    line = rest[a:b, j], stiff[a:b, j], score[a:b]
+                    level, slope = _fit_line(*line, slopes[j, q], spread, ridge)
+                    own[j, q] += level
+                    slopes[j, q] += slope
 
 
 @compiled
