@@ -191,20 +191,22 @@ def _balanced(
     # One place for all states, of which there is no room for two where records are millions.
     drawn, every_bits = np.empty((kept * n, swept.shape[1]), swept.dtype), np.empty(kept * n, bits.dtype)
     drawn[:n], every_bits[:n] = swept, bits
-    expected = counts(swept, starts, work.threads).astype(float)
     known = len(model.expected) > 0
     every = kept if known else int(np.clip(EXPECTED // max(n, 1), *STATES))
+    total = 0.0 if known else counts(swept, starts, work.threads).astype(float)
     for number in range(1, every):
         key = seeds.integer(work.seed, "pool", work.name, str(number))
         swept, bits, _changed = sample(model, swept, APART, key, work.threads, gpu)
-        expected += counts(swept, starts, work.threads)
+        if not known:
+            total += counts(swept, starts, work.threads)
         if number < kept:
             own = slice(number * n, (number + 1) * n)
             drawn[own], every_bits[own] = swept, bits
     rng = seeds.generator(work.seed, "balanced", work.name)
-    expected *= size / (n * every)
     if known:
         expected = model.expected * (size / np.diag(model.expected)[: starts[1]].sum())
+    else:
+        expected = total * (size / (n * every))
     rows = balanced.chosen(drawn, expected, size, starts, rng, work.threads)
     rows = rows[np.argsort(rows % max(n, 1), kind="stable")]
     key = seeds.integer(work.seed, "mended", work.name)

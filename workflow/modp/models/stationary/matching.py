@@ -750,7 +750,7 @@ class _Matching:
             self.threads,
         )
         moved = self._held_back(self.prior, own, moved, walk.mean)
-        if self.prior:
+        if self.prior and self.effects.score.any():
             gained, steeper = self._effects_gain(margins, step)
             moved += gained
             walk.effects, walk.slopes = walk.effects + gained, walk.slopes + steeper
